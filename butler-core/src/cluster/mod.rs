@@ -1,0 +1,7 @@
+//! Finding a management cluster and talking to it with our own verbs.
+
+mod connect;
+mod error;
+
+pub use connect::{ConnectError, ConnectOptions, Connection, Source, connect};
+pub use error::ApiError;

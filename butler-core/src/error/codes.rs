@@ -1,0 +1,267 @@
+//! Every `BTL-nnnn` code with its page, in one table. `explain`, the error printer and the manual
+//! are views of it.
+//!
+//! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
+//! journal, 14xx parts and processes, 19xx the programs themselves. A number is never reused.
+
+use std::{fmt, str::FromStr};
+
+use super::ErrorKind;
+
+/// What `explain` prints for a code.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// One line: what happened.
+    pub title: &'static str,
+    /// A paragraph: why it happens and what it means.
+    pub text: &'static str,
+    /// Commands or steps that help, one per line.
+    pub next: &'static [&'static str],
+}
+
+macro_rules! codes {
+    ($($name:ident = $number:literal, $kind:ident, $title:literal, $text:literal, [$($next:literal),* $(,)?];)+) => {
+        /// A stable error code, printed as `BTL-nnnn`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Code {
+            $(#[doc = $title] $name = $number,)+
+        }
+
+        impl Code {
+            /// Every code, in ascending order.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The class errors with this code have unless they say otherwise.
+            pub fn kind(self) -> ErrorKind {
+                match self { $(Self::$name => ErrorKind::$kind,)+ }
+            }
+
+            /// The page of this code.
+            pub fn page(self) -> Page {
+                match self {
+                    $(Self::$name => Page { title: $title, text: $text, next: &[$($next),*] },)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    ApiUnreachable = 1001, Transient, "the API server did not answer",
+        "The address in the kubeconfig refused the connection, reset it or could not be reached. The server is \
+         down or restarting, a VPN or proxy is missing, or the kubeconfig belongs to a cluster that is gone.",
+        ["butlerctl version", "kubectl --kubeconfig FILE get --raw /readyz", "try again when the server is back"];
+    NotKubernetes = 1002, Failed, "the server that answered is not a Kubernetes API server",
+        "Something answered, but not with the API's JSON: often a login page of a proxy, a load balancer's \
+         error page, or a wrong port.",
+        ["check `server:` in the kubeconfig", "curl -k SERVER/version"];
+    ApiTimeout = 1003, Timeout, "the API server did not answer in time",
+        "The connection stands but no answer came before the deadline. The server is overloaded, its etcd is \
+         slow, or a proxy holds the request.",
+        ["repeat with a longer --request-timeout", "butleradm doctor"];
+    CertificateRejected = 1004, Failed, "the API server's certificate was not accepted",
+        "The certificate is expired, made for another name, or signed by an authority that the kubeconfig does \
+         not name. Nothing was sent to the server. Either the cluster's certificates were rotated and the \
+         kubeconfig is old, or this is not the cluster it claims to be.",
+        ["fetch a fresh kubeconfig from the cluster's owner", "check this machine's clock"];
+    NoIdentity = 1005, Unauthenticated, "no cluster and no login was found",
+        "The search order is: --kubeconfig, KUBECONFIG, the login in credentials.json, a kubeconfig in the \
+         Butler home, ~/.kube/config. None of them exists.",
+        ["butlerctl login --server URL", "pass --kubeconfig FILE", "butleradm bootstrap --config FILE"];
+    LoginExpired = 1006, Unauthenticated, "the login has expired",
+        "The stored login can no longer be used. Butler does not go on with another identity, because that \
+         could be an administrator's.",
+        ["butlerctl login --server URL", "pass --kubeconfig FILE to use another identity on purpose"];
+    Unauthorized = 1007, Unauthenticated, "the API server does not know this identity",
+        "The server answered 401: the token or client certificate is expired, revoked or from another cluster.",
+        ["butlerctl login --server URL", "fetch a fresh kubeconfig"];
+    Forbidden = 1008, Forbidden, "this identity may not do that",
+        "The server answered 403. The identity is known, its roles do not allow the call. Roles come from team \
+         membership; a team administrator can change them.",
+        ["kubectl auth whoami", "kubectl auth can-i --list -n NAMESPACE"];
+    KubeconfigUnreadable = 1009, Invalid, "the kubeconfig cannot be read",
+        "The file does not exist, is a directory, or this user may not read it.",
+        ["check the path in --kubeconfig or KUBECONFIG", "ls -l FILE"];
+    KubeconfigMalformed = 1010, Invalid, "the kubeconfig is not valid",
+        "The file is empty, is not YAML, or lacks what a connection needs: a cluster, a user and a context that \
+         names both.",
+        ["kubectl config view --kubeconfig FILE"];
+    ContextUnknown = 1011, Invalid, "the kubeconfig has no such context",
+        "--context must name one of the contexts in the kubeconfig.",
+        ["kubectl config get-contexts"];
+    KubeconfigExposed = 1012, Invalid, "other users of this machine can read the kubeconfig",
+        "The file holds credentials, and its mode lets the group or everybody read it. It is used all the same; \
+         files that Butler writes are 0600.",
+        ["chmod 600 FILE"];
+    CredentialsMalformed = 1013, Invalid, "credentials.json is not valid",
+        "The login store cannot be read, so it is not known who you are. Butler does not go on with another \
+         identity.",
+        ["butlerctl login --server URL", "move the file away if it is beyond repair"];
+
+    ObjectNotFound = 1101, NotFound, "there is no such object",
+        "The server knows the kind but has no object of that name in that namespace.",
+        ["list without a name to see what is there", "add -n NAMESPACE or -A"];
+    CrdsMissing = 1102, NotFound, "this cluster has no Butler API",
+        "The Butler custom resource definitions are not installed. It is probably not a management cluster, or \
+         the kubeconfig points at a tenant cluster.",
+        ["butleradm doctor", "butleradm crds apply", "kubectl config get-contexts"];
+    ObjectConflict = 1103, Conflict, "the object was changed or is held by somebody else",
+        "The server refused the change because the object moved on, already exists, or another field manager \
+         owns the field.",
+        ["repeat the command"];
+    ObjectInvalid = 1104, Invalid, "the API server rejected the object",
+        "A field is missing, unknown or has a value that the schema or an admission policy refuses. The server's \
+         own words name the field.",
+        ["kubectl explain KIND.spec"];
+    ApiRejected = 1105, Failed, "the API server refused the request",
+        "The server answered with an error that has no page of its own; its message is printed as the cause.",
+        ["repeat with -v", "butleradm doctor"];
+    NotEstablished = 1106, Timeout, "custom resource definitions were not established in time",
+        "The definitions were stored but the API server did not begin to serve them. Names may collide with \
+         those of another definition.",
+        ["kubectl get crd -o wide", "butleradm crds apply"];
+    CheckFailed = 1107, Failed, "a check failed",
+        "`doctor` found something that will keep the platform from working. Each failed check names its own \
+         next command.",
+        ["butleradm doctor -o json"];
+    AnswerUnreadable = 1108, Failed, "the API server's answer could not be understood",
+        "The answer is not what the API promises: cut off, or from a version that this program does not know.",
+        ["repeat with -v", "butlerctl version"];
+
+    Usage = 1201, Invalid, "the command line is not valid",
+        "A flag, argument or value is unknown or does not fit the others.",
+        ["repeat with --help"];
+    SettingUnknown = 1202, Invalid, "there is no such setting",
+        "config.toml or the command names a key that this version does not have.",
+        ["butleradm config list"];
+    SettingInvalid = 1203, Invalid, "the value of a setting is not valid",
+        "The value has the wrong type or is outside what the setting allows. The message names file, line and \
+         column, or the environment variable it came from.",
+        ["butleradm config list --origin", "butleradm config unset KEY"];
+    SettingsMalformed = 1204, Invalid, "config.toml is not valid TOML",
+        "The settings file cannot be parsed, so none of it is used.",
+        ["butleradm config path", "fix the line that is named"];
+    JsonPathInvalid = 1206, Invalid, "the JSONPath template is not valid",
+        "`-o jsonpath=` takes kubectl's templates: text, {.path}, {range .items[*]}…{end}, quoted text.",
+        ["-o jsonpath='{.items[*].metadata.name}'"];
+    CodeUnknown = 1207, NotFound, "there is no such error code",
+        "Codes look like BTL-1001.",
+        ["butleradm explain"];
+    NeedsTerminal = 1208, Invalid, "a question cannot be asked without a terminal",
+        "The command wants a confirmation, and standard input is not a terminal.",
+        ["repeat with --yes and the name that is asked for"];
+    Declined = 1209, Cancelled, "the question was answered with no",
+        "Nothing was changed.",
+        [];
+
+    HomeUnknown = 1301, Invalid, "the Butler home directory is not known",
+        "Neither BUTLER_HOME nor HOME is set, so there is no place for credentials, settings and runs.",
+        ["export BUTLER_HOME=/path/to/a/private/directory"];
+    FileUnreadable = 1302, Failed, "a file cannot be read",
+        "The system refused to read the file that is named; its reason is the cause.",
+        ["ls -l FILE"];
+    FileUnwritable = 1303, Failed, "a file cannot be written",
+        "The system refused to write the file that is named: read-only file system, no permission or no space. \
+         Files are replaced whole, so the old content is intact.",
+        ["df -h DIRECTORY", "ls -ld DIRECTORY"];
+    JournalDamaged = 1304, Failed, "a journal is damaged",
+        "A line in the middle of an append-only journal is not what was written there. A torn last line is \
+         normal after a crash and is repaired; this is not that.",
+        ["restore the file from a backup"];
+
+    PartNotFound = 1401, NotFound, "a program that is needed was not found",
+        "It is not in BUTLER_TOOLS_DIR, KUBEBUILDER_ASSETS, PATH or the cache, it could not be downloaded, and \
+         there is no Go toolchain to build it.",
+        ["butleradm tools list", "butleradm tools install", "install Go and repeat"];
+    PartVersion = 1402, Failed, "a program has the wrong version",
+        "The program that was named explicitly answers with another version than the one Butler works with, or \
+         with no version at all.",
+        ["butleradm tools list", "unset BUTLER_TOOLS_DIR to use the cache"];
+    DownloadFailed = 1403, Transient, "a download failed",
+        "The server could not be reached, answered with an error, or closed the connection early. Nothing of it \
+         can be executed.",
+        ["butleradm tools install", "install Go to build the program instead"];
+    ChecksumMismatch = 1404, Failed, "a download does not match its published checksum",
+        "The bytes that arrived are not those the publisher signed off. They were deleted.",
+        ["butleradm tools install", "check for a proxy that rewrites downloads"];
+    BuildFailed = 1405, Failed, "building a program from source failed",
+        "The Go toolchain could not build the program. The build log is kept beside the cache.",
+        ["read the log that is named", "go env GOPROXY GOTOOLCHAIN", "butleradm tools install"];
+    ProcessFailed = 1406, Failed, "a program ended before it was ready",
+        "The program was started and exited on its own. The last lines of its log are printed as the cause.",
+        ["read the log that is named"];
+    ProcessTimeout = 1407, Timeout, "a program was not ready in time",
+        "The program runs but did not report ready before the deadline.",
+        ["read the log that is named", "look for a machine that is short of CPU or disk"];
+    PortsTaken = 1408, Failed, "no free port was found",
+        "Every port in the range Butler uses is held by another process.",
+        ["butleradm sandbox status", "ss -ltnp"];
+
+    Internal = 1901, Internal, "the program has a defect",
+        "Something happened that should be impossible. Nothing you did is wrong.",
+        ["repeat with -v and report what it prints"];
+    Interrupted = 1902, Cancelled, "the command was interrupted",
+        "Ctrl-C or a signal ended it. What had been done stays done.",
+        ["repeat the command"];
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BTL-{:04}", *self as u16)
+    }
+}
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+
+    /// Accepts `BTL-1001`, `btl-1001` and `1001`.
+    fn from_str(text: &str) -> Result<Self, UnknownCode> {
+        let digits = match text.get(..4) {
+            Some(prefix) if prefix.eq_ignore_ascii_case("btl-") => &text[4..],
+            _ => text,
+        };
+        digits
+            .parse::<u16>()
+            .ok()
+            .and_then(|number| Self::ALL.iter().find(|code| **code as u16 == number))
+            .copied()
+            .ok_or_else(|| UnknownCode(text.to_owned()))
+    }
+}
+
+/// A text that names no code.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not an error code of this version")]
+pub struct UnknownCode(String);
+
+impl super::Diagnose for UnknownCode {
+    fn code(&self) -> Code {
+        Code::CodeUnknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_ascending_and_have_full_pages() {
+        assert!(Code::ALL.is_sorted());
+        for code in Code::ALL {
+            let page = code.page();
+            assert!(!page.title.is_empty() && page.text.ends_with('.'), "{code}");
+            assert!(!page.title.ends_with('.') && !page.text.contains("  "), "{code}");
+        }
+    }
+
+    #[test]
+    fn codes_are_read_in_every_spelling() {
+        for text in ["BTL-1001", "btl-1001", "1001"] {
+            assert_eq!(text.parse::<Code>().unwrap(), Code::ApiUnreachable);
+        }
+        for text in ["", "BTL-", "BTL-9999", "é-1001", "BTL-10010000"] {
+            assert!(text.parse::<Code>().is_err(), "{text}");
+        }
+    }
+}

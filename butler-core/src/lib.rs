@@ -1,0 +1,12 @@
+//! The domain of Butler, free of terminals and processes.
+//!
+//! - [`cluster`]: finding a management cluster and talking to it
+//! - [`error`]: classes, codes and hints every error of ours carries
+//! - [`settings`]: where each setting comes from, and the user's files
+//!
+//! Nothing here prints or reads the environment outside [`settings`].
+#![deny(missing_docs)]
+
+pub mod cluster;
+pub mod error;
+pub mod settings;

@@ -1,0 +1,82 @@
+//! Every environment variable the programs read, and the only place that reads them.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
+
+use jiff::Timestamp;
+
+/// Directory of credentials, settings, runs and tools. Default: `~/.butler`.
+pub const BUTLER_HOME: &str = "BUTLER_HOME";
+/// Namespace of tenant clusters when no flag, team or setting names one.
+pub const BUTLER_NAMESPACE: &str = "BUTLER_NAMESPACE";
+/// Present: no colours, as `NO_COLOR`.
+pub const BUTLER_NO_COLOR: &str = "BUTLER_NO_COLOR";
+/// Directory searched first for etcd, kube-apiserver and the other parts.
+pub const BUTLER_TOOLS_DIR: &str = "BUTLER_TOOLS_DIR";
+/// Fixes the clock (RFC 3339), so that ages in test output are stable.
+pub const BUTLER_CLOCK: &str = "BUTLER_CLOCK";
+/// The user's home directory.
+pub const HOME: &str = "HOME";
+/// List of kubeconfig files.
+pub const KUBECONFIG: &str = "KUBECONFIG";
+/// Directory with etcd and kube-apiserver, as used by controller test suites.
+pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
+/// Present: no colours.
+pub const NO_COLOR: &str = "NO_COLOR";
+/// Search path for programs.
+pub const PATH: &str = "PATH";
+/// Kind of terminal; `dumb` has no colours and no cursor movement.
+pub const TERM: &str = "TERM";
+
+/// The environment of the process, captured once.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    vars: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// Reads the environment of this process.
+    pub fn capture() -> Self {
+        Self { vars: std::env::vars_os().collect() }
+    }
+
+    /// An environment made of the given pairs only.
+    pub fn of<K: Into<OsString>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
+        Self { vars: pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect() }
+    }
+
+    /// The value of a variable; an empty value counts as unset.
+    pub fn get_os(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// The value of a variable, if it is set, not empty and valid UTF-8.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.get_os(name).and_then(OsStr::to_str)
+    }
+
+    /// True when the variable exists, even empty.
+    pub fn has(&self, name: &str) -> bool {
+        self.vars.contains_key(OsStr::new(name))
+    }
+
+    /// The value of a variable as a path.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.get_os(name).map(PathBuf::from)
+    }
+
+    /// The value of a variable as a list of paths, without empty entries.
+    pub fn paths(&self, name: &str) -> Vec<PathBuf> {
+        self.get_os(name)
+            .map(|list| std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()).collect())
+            .unwrap_or_default()
+    }
+
+    /// The present time, or the one that [`BUTLER_CLOCK`] fixes.
+    pub fn now(&self) -> Timestamp {
+        self.get(BUTLER_CLOCK).and_then(|text| text.parse().ok()).unwrap_or_else(Timestamp::now)
+    }
+}

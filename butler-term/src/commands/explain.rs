@@ -1,0 +1,110 @@
+//! `explain CODE`: the page of an error code, from the program itself.
+
+use butler_core::error::Code;
+use clap::Args;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::{
+    CommandResult,
+    args::OutputArgs,
+    output::{Format, Render, Table, View},
+    run::Session,
+    theme,
+};
+
+/// Explain an error code, or list all of them
+///
+/// Works without a network. Codes are stable: a number never changes its meaning.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// Code to explain, such as BTL-1001
+    code: Option<String>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs, session: &Session) -> CommandResult {
+    let format = args.output.format();
+    let Some(text) = &args.code else { return session.ui.render(&Pages(Code::ALL.to_vec()), &format) };
+    let code: Code = text.parse()?;
+    match format {
+        Format::Table | Format::Wide => session.ui.data(&page(code)),
+        _ => session.ui.render(&Pages(vec![code]), &format),
+    }
+}
+
+fn page(code: Code) -> String {
+    let page = code.page();
+    let (heading, dim) = (theme::HEADING, theme::DIM);
+    let mut out = format!("{heading}{code}{heading:#}  {}\n\n{}\n", page.title, wrap(page.text, 78));
+    let retry =
+        if code.kind().is_retryable() { "may work on the next try" } else { "does not pass by itself" };
+    out += &format!(
+        "\n{dim}Class {:?}, exit status {}; {retry}.{dim:#}\n",
+        code.kind(),
+        code.kind().exit_code()
+    );
+    if !page.next.is_empty() {
+        out += &format!("\n{heading}Next{heading:#}\n");
+        page.next.iter().for_each(|step| out += &format!("  {step}\n"));
+    }
+    out
+}
+
+fn wrap(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        if column > 0 && column + 1 + word.len() > width {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += word.len();
+    }
+    out
+}
+
+struct Pages(Vec<Code>);
+
+impl Render for Pages {
+    fn table(&self, _: &View) -> Table {
+        let mut table = Table::new(["code", "exit", "meaning"]);
+        for code in &self.0 {
+            let exit = code.kind().exit_code().to_string();
+            table.push([code.to_string().into(), exit.into(), code.page().title.into()]);
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(Code::to_string).collect()
+    }
+}
+
+impl Serialize for Pages {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|code| Entry(*code)))
+    }
+}
+
+struct Entry(Code);
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (code, page) = (self.0, self.0.page());
+        let mut map = serializer.serialize_map(Some(6))?;
+        map.serialize_entry("code", &code.to_string())?;
+        map.serialize_entry("class", &code.kind())?;
+        map.serialize_entry("exitCode", &code.kind().exit_code())?;
+        map.serialize_entry("title", page.title)?;
+        map.serialize_entry("text", page.text)?;
+        map.serialize_entry("next", page.next)?;
+        map.end()
+    }
+}

@@ -1,0 +1,4 @@
+//! Commands that both programs have.
+
+pub mod explain;
+pub mod version;

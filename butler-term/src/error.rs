@@ -1,0 +1,146 @@
+//! How a failure is shown: on a terminal as text, under `-o json` as one JSON object, always on
+//! stderr, with the same content.
+
+use std::{error::Error, fmt, io};
+
+use butler_core::error::{Code, Diagnose, ErrorKind};
+
+use crate::{output::Format, theme, ui::Ui};
+
+/// A failed command: what any error of ours looks like at the edge.
+#[derive(Debug)]
+pub struct CommandError {
+    code: Code,
+    kind: ErrorKind,
+    message: String,
+    causes: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl<E: Diagnose> From<E> for CommandError {
+    fn from(error: E) -> Self {
+        Self {
+            code: error.code(),
+            kind: error.kind(),
+            message: error.to_string(),
+            causes: causes(&error),
+            hints: error.hints(),
+        }
+    }
+}
+
+impl CommandError {
+    /// A failure that has no error type of its own.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, kind: code.kind(), message: message.into(), causes: Vec::new(), hints: Vec::new() }
+    }
+
+    /// Adds what led to it.
+    #[must_use]
+    pub fn caused_by(mut self, cause: &dyn Error) -> Self {
+        self.causes.push(cause.to_string());
+        self.causes.extend(causes(cause));
+        self
+    }
+
+    /// Adds a next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// A failed write to standard output. A closed pipe is the reader's choice, not an error.
+    pub fn output(error: &io::Error) -> Self {
+        let mut failure = Self::new(Code::FileUnwritable, "cannot write to standard output").caused_by(error);
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            failure.message.clear();
+        }
+        failure
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The class.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The exit status of the program.
+    pub fn exit_code(&self) -> u8 {
+        if self.is_closed_pipe() { 0 } else { self.kind.exit_code() }
+    }
+
+    fn is_closed_pipe(&self) -> bool {
+        self.message.is_empty()
+    }
+
+    /// The advice to print: the concrete hints, else what the code's page says.
+    fn advice(&self) -> Vec<&str> {
+        if self.hints.is_empty() {
+            self.code.page().next.to_vec()
+        } else {
+            self.hints.iter().map(String::as_str).collect()
+        }
+    }
+
+    /// Prints it in the form that goes with the chosen output format.
+    pub fn print(&self, ui: &Ui, format: &Format) {
+        if self.is_closed_pipe() {
+            return;
+        }
+        if matches!(format, Format::Json) {
+            let value = serde_json::json!({
+                "apiVersion": "butler.butlerlabs.dev/v1alpha1",
+                "kind": "Error",
+                "code": self.code.to_string(),
+                "class": self.kind,
+                "message": self.message,
+                "causes": self.causes,
+                "hints": self.advice(),
+            });
+            ui.talk(format_args!("{value}"));
+            return;
+        }
+        let error = theme::ERROR;
+        ui.talk(format_args!("{error}error[{}]{error:#}: {}", self.code, self.message));
+        for (number, cause) in self.causes.iter().enumerate() {
+            ui.talk(format_args!("  {}: {cause}", number + 1));
+        }
+        let advice = self.advice();
+        if !advice.is_empty() {
+            ui.talk(format_args!(""));
+        }
+        let label = theme::HINT;
+        for hint in advice {
+            ui.talk(format_args!("{label}hint{label:#}: {hint}"));
+        }
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[{}]: {}", self.code, self.message)?;
+        self.causes.iter().try_for_each(|cause| write!(f, ": {cause}"))
+    }
+}
+
+/// The chain below an error, without repetitions: libraries often print their source in their own
+/// message, and then name it again.
+fn causes(error: &dyn Error) -> Vec<String> {
+    let mut said = error.to_string();
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !text.is_empty() && !said.contains(&text) {
+            causes.push(text.clone());
+            said = text;
+        }
+        next = cause.source();
+    }
+    causes
+}

@@ -1,0 +1,142 @@
+//! The streams. Data goes to stdout and nothing else does; everything said to a person goes to
+//! stderr. Colour is decided here, once, for each stream.
+
+use std::{
+    fmt,
+    io::{self, BufWriter, IsTerminal, Write},
+};
+
+use anstream::{AutoStream, ColorChoice};
+use butler_core::settings::{Environment, env};
+use jiff::Timestamp;
+
+use crate::{
+    CommandError, CommandResult,
+    args::{Color, GlobalArgs},
+    output::{Format, Render, View},
+    theme,
+};
+
+/// Where a program's words go.
+#[derive(Debug)]
+pub struct Ui {
+    stdout: Stream,
+    stderr: Stream,
+    quiet: bool,
+    verbose: u8,
+    now: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    terminal: bool,
+    color: ColorChoice,
+}
+
+impl Ui {
+    /// Decides colours and widths from flags, environment and terminals.
+    pub fn new(global: &GlobalArgs, environment: &Environment) -> Self {
+        let plain = environment.has(env::NO_COLOR)
+            || environment.has(env::BUTLER_NO_COLOR)
+            || environment.get(env::TERM) == Some("dumb");
+        let stream = |terminal: bool| Stream {
+            terminal,
+            color: match global.color {
+                Color::Always => ColorChoice::AlwaysAnsi,
+                Color::Never => ColorChoice::Never,
+                Color::Auto if terminal && !plain => ColorChoice::AlwaysAnsi,
+                Color::Auto => ColorChoice::Never,
+            },
+        };
+        Self {
+            stdout: stream(io::stdout().is_terminal()),
+            stderr: stream(io::stderr().is_terminal()),
+            quiet: global.quiet,
+            verbose: global.verbose,
+            now: environment.now(),
+        }
+    }
+
+    /// The stream for data, buffered; flush it, or the tail is lost without an error.
+    pub fn stdout(&self) -> impl Write + use<> {
+        BufWriter::with_capacity(64 * 1024, AutoStream::new(io::stdout().lock(), self.stdout.color))
+    }
+
+    /// Writes data to stdout, whole.
+    pub fn data(&self, text: &str) -> CommandResult {
+        let mut stdout = self.stdout();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|e| CommandError::output(&e))
+    }
+
+    /// Writes a value to stdout in the chosen format.
+    pub fn render<R: Render>(&self, value: &R, format: &Format) -> CommandResult {
+        self.data(&format.write(value, &self.view(matches!(format, Format::Wide)))?)
+    }
+
+    /// How tables are to be laid out on stdout.
+    pub fn view(&self, wide: bool) -> View {
+        View { wide, now: self.now, width: self.width() }
+    }
+
+    /// Columns of the terminal on stdout; none when it is not a terminal, and then nothing is cut.
+    pub fn width(&self) -> Option<usize> {
+        self.stdout.terminal.then(|| indicatif::TermLike::width(&dialoguer::console::Term::stdout()).into())
+    }
+
+    /// Says what is going on. Silent under `--quiet`.
+    pub fn status(&self, message: fmt::Arguments<'_>) {
+        if !self.quiet {
+            self.talk(message);
+        }
+    }
+
+    /// Says what only `-v` wants to know.
+    pub fn detail(&self, message: fmt::Arguments<'_>) {
+        if self.verbose > 0 && !self.quiet {
+            self.talk(message);
+        }
+    }
+
+    /// Warns. Said under `--quiet` too: a warning nobody sees is none.
+    pub fn warning(&self, message: fmt::Arguments<'_>) {
+        let style = theme::WARNING;
+        self.talk(format_args!("{style}warning{style:#}: {message}"));
+    }
+
+    /// Names a next step. Silent under `--quiet`.
+    pub fn hint(&self, message: fmt::Arguments<'_>) {
+        let style = theme::HINT;
+        self.status(format_args!("{style}hint{style:#}: {message}"));
+    }
+
+    /// Writes a line to stderr. A closed stderr is not worth failing for.
+    pub(crate) fn talk(&self, message: fmt::Arguments<'_>) {
+        let mut stderr = AutoStream::new(io::stderr().lock(), self.stderr.color);
+        let _ = writeln!(stderr, "{message}");
+    }
+
+    /// True when a person reads stdout.
+    pub fn stdout_is_terminal(&self) -> bool {
+        self.stdout.terminal
+    }
+
+    /// True when a person reads stderr, so that progress may be drawn.
+    pub fn stderr_is_terminal(&self) -> bool {
+        self.stderr.terminal
+    }
+
+    /// True under `--quiet`.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// How often `-v` was given.
+    pub fn verbosity(&self) -> u8 {
+        self.verbose
+    }
+
+    /// The present time, or the one tests fix.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+}

@@ -1,0 +1,38 @@
+//! The command line and the one `match` that dispatches it.
+
+use butler_term::{
+    CommandResult,
+    args::GlobalArgs,
+    commands::{explain, version},
+    run::{Program, Session},
+};
+use clap::{Parser, Subcommand};
+
+/// Work with Butler's tenant clusters
+#[derive(Debug, Parser)]
+#[command(name = "butlerctl", version = butler_term::commands::version::VERSION, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    global: GlobalArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Version(version::VersionArgs),
+    Explain(explain::ExplainArgs),
+}
+
+impl Program for Cli {
+    fn global(&self) -> &GlobalArgs {
+        &self.global
+    }
+
+    fn run(self, session: &Session) -> CommandResult {
+        match self.command {
+            Command::Version(args) => version::run(&args, session),
+            Command::Explain(args) => explain::run(&args, session),
+        }
+    }
+}
