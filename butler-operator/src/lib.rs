@@ -1,1 +1,3 @@
 //! What acts on infrastructure.
+
+pub mod driver;

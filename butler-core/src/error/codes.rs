@@ -2,7 +2,7 @@
 //! are views of it.
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
-//! journal, 14xx parts and processes, 19xx the programs themselves. A number is never reused.
+//! journal, 14xx parts and processes, 16xx drivers, 19xx the programs themselves. A number is never reused.
 
 use std::{fmt, str::FromStr};
 
@@ -197,6 +197,31 @@ codes! {
     PortsTaken = 1408, Failed, "no free port was found",
         "Every port in the range Butler uses is held by another process.",
         ["butleradm sandbox status", "ss -ltnp"];
+
+    ProviderNotFound = 1601, NotFound, "the provider has no such machine, load balancer or image",
+        "The provider answered, and what was asked for is not there, or does not carry the ownership tag of this \
+         platform or run. Somebody may have removed it by hand.",
+        ["butleradm machine list", "look at the provider's own console"];
+    ProviderConflict = 1602, Conflict, "the name is taken at the provider",
+        "Something of that name exists there and does not carry our ownership tag, or carries another owner's. \
+         Butler never takes over or removes what is not its own.",
+        ["choose another name", "remove or rename the other one at the provider"];
+    ProviderTransient = 1603, Transient, "the provider could not be reached or was busy",
+        "The network, an overload, a lock or a restart came between. Controllers retry by themselves, with a \
+         growing pause; no machine is given up for this.",
+        ["wait", "check the provider's endpoint from this machine"];
+    ProviderQuota = 1604, Quota, "a limit of the provider was reached",
+        "The account, project or cluster has no room left: processors, memory, disks, addresses or a rate that \
+         needs a person. The provider's own words name the limit.",
+        ["remove machines that are not needed", "ask the provider's administrator for more"];
+    ProviderAuth = 1605, Unauthenticated, "the provider did not accept the credentials",
+        "The Secret that the ProviderConfig names holds credentials that are wrong, expired, or lack a right \
+         that is needed. They are read again on the next try.",
+        ["kubectl get providerconfig NAME -o yaml", "replace the Secret that spec.credentialsRef names"];
+    ProviderInvalid = 1606, Invalid, "the provider cannot do what was asked",
+        "The request or the ProviderConfig names an image, network, size or provider that does not exist or \
+         does not fit. Trying again will not help; the object has to change.",
+        ["kubectl get providerconfig NAME -o yaml", "read the provider's words in the cause"];
 
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",
