@@ -2,6 +2,7 @@
 //!
 //! - [`cluster`]: finding a management cluster and talking to it
 //! - [`error`]: classes, codes and hints every error of ours carries
+//! - [`event`]: what a long job tells the world, and its journal
 //! - [`settings`]: where each setting comes from, and the user's files
 //!
 //! Nothing here prints or reads the environment outside [`settings`].
@@ -9,4 +10,5 @@
 
 pub mod cluster;
 pub mod error;
+pub mod event;
 pub mod settings;

@@ -169,6 +169,10 @@ codes! {
         "A line in the middle of an append-only journal is not what was written there. A torn last line is \
          normal after a crash and is repaired; this is not that.",
         ["restore the file from a backup"];
+    JournalHeld = 1305, Conflict, "another process writes this journal",
+        "A run has one writer at a time, and the process that is named still lives. Two would have every effect \
+         twice.",
+        ["wait for that process", "stop it if it hangs"];
 
     PartNotFound = 1401, NotFound, "a program that is needed was not found",
         "It is not in BUTLER_TOOLS_DIR, KUBEBUILDER_ASSETS, PATH or the cache, it could not be downloaded, and \
