@@ -8,6 +8,8 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
+use crate::commands::tools;
+
 /// Install and run the Butler platform
 #[derive(Debug, Parser)]
 #[command(name = "butleradm", version = butler_term::commands::version::VERSION, arg_required_else_help = true)]
@@ -20,6 +22,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Tools(tools::ToolsArgs),
     Version(version::VersionArgs),
     Explain(explain::ExplainArgs),
 }
@@ -31,6 +34,7 @@ impl Program for Cli {
 
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
+            Command::Tools(args) => tools::run(args, session),
             Command::Version(args) => version::run(&args, session),
             Command::Explain(args) => explain::run(&args, session),
         }

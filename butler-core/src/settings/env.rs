@@ -75,6 +75,11 @@ impl Environment {
             .unwrap_or_default()
     }
 
+    /// Every variable, for a program that is to see the same environment.
+    pub fn vars(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
     /// The present time, or the one that [`BUTLER_CLOCK`] fixes.
     pub fn now(&self) -> Timestamp {
         self.get(BUTLER_CLOCK).and_then(|text| text.parse().ok()).unwrap_or_else(Timestamp::now)
