@@ -63,7 +63,7 @@ impl Module {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::table, *};
+    use super::super::table;
 
     #[test]
     fn the_pinned_modules_build_the_versions_of_the_table() {
