@@ -1,7 +1,9 @@
 use std::{fs, path::PathBuf, sync::Mutex, time::Duration};
 
 use butler_core::error::{Code, Diagnose};
-use butler_operator::parts::{ALL, BuildError, KIND, KUBE_APISERVER, KUBECTL, Origin, PartError, Update};
+use butler_operator::parts::{
+    ALL, BuildError, ETCD, KIND, KUBE_APISERVER, KUBE_SCHEDULER, KUBECTL, Origin, PartError, Update,
+};
 
 use crate::bench::{Bench, script};
 
@@ -50,7 +52,7 @@ async fn programs_of_one_module_are_built_together_with_settings_of_our_own() {
     let noted = fs::read_to_string(go(&bench).with_extension("builds")).unwrap();
     assert_eq!(noted, "https://proxy.invalid -mod=readonly 0 local\n");
     // A part of the same module that comes later does not redo the others.
-    bench.install(&[&KUBECTL, &KUBE_APISERVER, &butler_operator::parts::KUBE_SCHEDULER]).await.unwrap();
+    bench.install(&[&KUBECTL, &KUBE_APISERVER, &KUBE_SCHEDULER]).await.unwrap();
     assert_eq!((builds(&bench), bench.executables().len()), (2, 3));
 }
 
@@ -66,8 +68,8 @@ async fn two_at_once_build_once() {
             let _ = fs::remove_file(&hold);
         }
     };
-    let (one, two) = (bench.parts(), bench.parts());
-    let (one, two) = tokio::join!(one.install(&[&KIND], &hear), two.install(&[&KIND], &hear));
+    let (wanted, one, two) = ([&KIND], bench.parts(), bench.parts());
+    let (one, two) = tokio::join!(one.install(&wanted, &hear), two.install(&wanted, &hear));
     let mut origins = [one.unwrap()[0].origin, two.unwrap()[0].origin];
     origins.sort_by_key(|origin| *origin == Origin::Present);
     assert_eq!(origins, [Origin::Built, Origin::Present]);
@@ -80,7 +82,7 @@ async fn an_abandoned_build_leaves_no_program_and_no_lock() {
     put_go(&bench);
     let hold = go(&bench).with_extension("hold");
     fs::write(&hold, "").unwrap();
-    let parts = bench.parts();
+    let (wanted, parts) = ([&KIND], bench.parts());
     let beats = Mutex::new(0);
     let hear = |update: Update<'_>| {
         if matches!(update, Update::Building { .. }) {
@@ -88,7 +90,7 @@ async fn an_abandoned_build_leaves_no_program_and_no_lock() {
         }
     };
     tokio::select! {
-        _ = parts.install(&[&KIND], &hear) => panic!("the build cannot have ended"),
+        _ = parts.install(&wanted, &hear) => panic!("the build cannot have ended"),
         () = async { while *beats.lock().unwrap() < 2 || builds(&bench) == 0 { tokio::time::sleep(Duration::from_millis(20)).await } } => {}
     }
     bench.assert_clean();
@@ -100,7 +102,7 @@ async fn an_abandoned_build_leaves_no_program_and_no_lock() {
 async fn a_failed_build_names_its_log_and_shows_the_end_of_it() {
     let bench = Bench::new();
     put_go(&bench);
-    let error = bench.install(&[&butler_operator::parts::ETCD]).await.unwrap_err();
+    let error = bench.install(&[&ETCD]).await.unwrap_err();
     assert_eq!(error.code(), Code::BuildFailed);
     let PartError::Build { source: BuildError::Failed { log, tail, .. }, .. } = &error else {
         panic!("{error:?}")

@@ -80,7 +80,9 @@ impl<'a> Talk<'a> {
             Update::Building { parts, elapsed, usual, said } => {
                 let usually = format!(" (about {} with nothing cached)", short(*usual));
                 self.beat(format!("building {} with Go", names(parts)), &usually, || {
-                    format!("{}, now at {said}", short(*elapsed))
+                    // Go names packages as it compiles them, and is silent while it links.
+                    let at = if said.is_empty() { String::new() } else { format!(", now at {said}") };
+                    format!("{}{at}", short(*elapsed))
                 });
             }
             Update::Done(Installed { found, origin: Origin::Present }) => {
