@@ -31,16 +31,29 @@ pub struct GlobalArgs {
     pub quiet: bool,
 
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub color: Option<Color>,
 
     /// Kubeconfig context to use
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
 
     /// How long one request may take, e.g. 30s or 2m
-    #[arg(long, global = true, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = butler_core::settings::keys::duration)]
     pub request_timeout: Option<Duration>,
+}
+
+impl GlobalArgs {
+    /// The flags that were given and are settings too.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let color =
+            self.color.and_then(|color| Some(("color", color.to_possible_value()?.get_name().to_owned())));
+        let timeout = self.request_timeout.map(|timeout| {
+            let timeout = jiff::SignedDuration::try_from(timeout).unwrap_or(jiff::SignedDuration::MAX);
+            ("request-timeout", format!("{timeout:#}"))
+        });
+        color.into_iter().chain(timeout).collect()
+    }
 }
 
 /// Flags of commands that talk to the management cluster.
@@ -57,18 +70,4 @@ pub struct OutputArgs {
     /// Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     #[arg(short, long, value_name = "FORMAT")]
     pub output: Option<Format>,
-}
-
-impl OutputArgs {
-    /// The chosen format, else a table.
-    pub fn format(&self) -> Format {
-        self.output.clone().unwrap_or_default()
-    }
-}
-
-/// Reads a duration like `30s`, `2m` or `1h30m`.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let span: jiff::SignedDuration =
-        text.parse().map_err(|_| "expected a duration such as 30s, 2m or 1h30m".to_owned())?;
-    Duration::try_from(span).ok().filter(|d| !d.is_zero()).ok_or_else(|| "expected more than zero".to_owned())
 }

@@ -19,11 +19,13 @@ pub struct CommandError {
 
 impl<E: Diagnose> From<E> for CommandError {
     fn from(error: E) -> Self {
+        let mut details = error.problems();
+        details.extend(causes(&error));
         Self {
             code: error.code(),
             kind: error.kind(),
             message: error.to_string(),
-            causes: causes(&error),
+            causes: details,
             hints: error.hints(),
         }
     }

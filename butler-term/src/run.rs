@@ -1,23 +1,20 @@
 //! From `main` to an exit status: arguments, signals, the async runtime, and how failures end.
 
-use std::{ffi::OsString, future::Future, process::ExitCode, time::Duration};
+use std::{ffi::OsString, future::Future, process::ExitCode};
 
 use butler_core::{
     cluster::{ConnectOptions, Connection, connect},
     error::Code,
-    settings::Environment,
+    settings::{Environment, Settings, SettingsError, Sources},
 };
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
 
 use crate::{
     CommandError, CommandResult,
-    args::{ConnectArgs, GlobalArgs},
+    args::{Color, ConnectArgs, GlobalArgs, OutputArgs},
     output::Format,
     ui::Ui,
 };
-
-/// How long one request may take unless a flag or setting says otherwise.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What every command gets: the streams, the flags all commands share, and the environment.
 #[derive(Debug)]
@@ -28,9 +25,39 @@ pub struct Session {
     pub global: GlobalArgs,
     /// The environment, captured at the start.
     pub environment: Environment,
+    settings: Result<Settings, SettingsError>,
 }
 
 impl Session {
+    fn new(mut global: GlobalArgs, environment: Environment) -> Self {
+        let sources = Sources { flags: global.settings(), ..Sources::of(&environment) };
+        let settings = Settings::resolve(&sources);
+        if let Ok(settings) = &settings {
+            global.color = Color::from_str(&settings.color, true).ok();
+        }
+        Self { ui: Ui::new(&global, &environment), global, environment, settings }
+    }
+
+    /// The settings, or everything that is wrong with them.
+    pub fn settings(&self) -> CommandResult<&Settings> {
+        self.settings.as_ref().map_err(CommandError::from)
+    }
+
+    /// The format of the command's output: that of the flag, else of the settings. Settings that
+    /// cannot be used are no reason to hide a page of `explain`, so the table is used then.
+    pub fn format(&self, args: &OutputArgs) -> Format {
+        if let Some(format) = &args.output {
+            return format.clone();
+        }
+        match &self.settings {
+            Ok(settings) => settings.output.parse().unwrap_or_default(),
+            Err(error) => {
+                self.ui.warning(format_args!("settings are not used: {error}"));
+                Format::default()
+            }
+        }
+    }
+
     /// Runs asynchronous work to its end, or until Ctrl-C or SIGTERM. Commands that need no network
     /// never come here and so pay for no runtime.
     pub fn block_on<T>(&self, work: impl Future<Output = CommandResult<T>>) -> CommandResult<T> {
@@ -56,7 +83,7 @@ impl Session {
         let options = ConnectOptions {
             kubeconfig: args.kubeconfig.clone(),
             context: self.global.context.clone(),
-            request_timeout: self.global.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+            request_timeout: self.settings()?.request_timeout,
         };
         let connection = connect(&options, &self.environment).await?;
         connection.warnings.iter().for_each(|warning| self.ui.warning(format_args!("{warning}")));
@@ -92,22 +119,24 @@ fn run<P: Program>(args: impl IntoIterator<Item = OsString>, environment: Enviro
             return ExitCode::from(code);
         }
     };
-    let global = program.global().clone();
-    let session = Session { ui: Ui::new(&global, &environment), global, environment };
+    let session = Session::new(program.global().clone(), environment);
     match program.run(&session) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            error.print(&session.ui, &format);
+            error.print(
+                &session.ui,
+                &format.or_else(|| session.settings.as_ref().ok()?.output.parse().ok()).unwrap_or_default(),
+            );
             ExitCode::from(error.exit_code())
         }
     }
 }
 
 /// The value of `-o`, whichever command it stands on.
-fn format_of(matches: &ArgMatches) -> Format {
+fn format_of(matches: &ArgMatches) -> Option<Format> {
     let mut matches = matches;
     while let Some((_, inner)) = matches.subcommand() {
         matches = inner;
     }
-    matches.try_get_one::<Format>("output").ok().flatten().cloned().unwrap_or_default()
+    matches.try_get_one::<Format>("output").ok().flatten().cloned()
 }

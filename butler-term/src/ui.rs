@@ -41,7 +41,7 @@ impl Ui {
             || environment.get(env::TERM) == Some("dumb");
         let stream = |terminal: bool| Stream {
             terminal,
-            color: match global.color {
+            color: match global.color.unwrap_or_default() {
                 Color::Always => ColorChoice::AlwaysAnsi,
                 Color::Never => ColorChoice::Never,
                 Color::Auto if terminal && !plain => ColorChoice::AlwaysAnsi,

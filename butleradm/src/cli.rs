@@ -8,7 +8,7 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::tools;
+use crate::commands::{config, tools};
 
 /// Install and run the Butler platform
 #[derive(Debug, Parser)]
@@ -22,6 +22,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Config(config::ConfigArgs),
     Tools(tools::ToolsArgs),
     Version(version::VersionArgs),
     Explain(explain::ExplainArgs),
@@ -34,6 +35,7 @@ impl Program for Cli {
 
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
+            Command::Config(args) => config::run(&args, session),
             Command::Tools(args) => tools::run(args, session),
             Command::Version(args) => version::run(&args, session),
             Command::Explain(args) => explain::run(&args, session),

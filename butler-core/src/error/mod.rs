@@ -70,10 +70,33 @@ pub trait Diagnose: std::error::Error {
         self.code().kind()
     }
 
+    /// What was found wrong, when one pass finds several things; the message then only counts them.
+    fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Next steps a person can copy. The page of the code has the general advice, this has the
     /// concrete one with names filled in.
     fn hints(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+impl<T: Diagnose + ?Sized> Diagnose for &T {
+    fn code(&self) -> Code {
+        (**self).code()
+    }
+
+    fn kind(&self) -> ErrorKind {
+        (**self).kind()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        (**self).problems()
+    }
+
+    fn hints(&self) -> Vec<String> {
+        (**self).hints()
     }
 }
 

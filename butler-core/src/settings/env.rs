@@ -8,12 +8,22 @@ use std::{
 
 use jiff::Timestamp;
 
+/// When to use colours: `auto`, `always` or `never`.
+pub const BUTLER_COLOR: &str = "BUTLER_COLOR";
 /// Directory of credentials, settings, runs and tools. Default: `~/.butler`.
 pub const BUTLER_HOME: &str = "BUTLER_HOME";
 /// Namespace of tenant clusters when no flag, team or setting names one.
 pub const BUTLER_NAMESPACE: &str = "BUTLER_NAMESPACE";
 /// Present: no colours, as `NO_COLOR`.
 pub const BUTLER_NO_COLOR: &str = "BUTLER_NO_COLOR";
+/// Output format when no flag names one.
+pub const BUTLER_OUTPUT: &str = "BUTLER_OUTPUT";
+/// How long one request may take, such as `30s`.
+pub const BUTLER_REQUEST_TIMEOUT: &str = "BUTLER_REQUEST_TIMEOUT";
+/// The settings file of this machine. Default: `/etc/butler/config.toml`.
+pub const BUTLER_SYSTEM_CONFIG: &str = "BUTLER_SYSTEM_CONFIG";
+/// Whether missing parts may be downloaded: `true` or `false`.
+pub const BUTLER_TOOLS_DOWNLOAD: &str = "BUTLER_TOOLS_DOWNLOAD";
 /// Directory searched first for etcd, kube-apiserver and the other parts.
 pub const BUTLER_TOOLS_DIR: &str = "BUTLER_TOOLS_DIR";
 /// Fixes the clock (RFC 3339), so that ages in test output are stable.

@@ -26,7 +26,7 @@ pub struct ExplainArgs {
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs, session: &Session) -> CommandResult {
-    let format = args.output.format();
+    let format = session.format(&args.output);
     let Some(text) = &args.code else { return session.ui.render(&Pages(Code::ALL.to_vec()), &format) };
     let code: Code = text.parse()?;
     match format {

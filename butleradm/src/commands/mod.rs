@@ -1,3 +1,4 @@
 //! One file per command, a folder per group.
 
+pub(crate) mod config;
 pub(crate) mod tools;

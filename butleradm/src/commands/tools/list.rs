@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ListArgs, parts: &Parts, session: &Session) -> CommandR
         Ok(())
     })?;
     let list = ToolList { api_version: "butler.butlerlabs.dev/v1alpha1", kind: "ToolList", items };
-    session.ui.render(&list, &args.output.format())?;
+    session.ui.render(&list, &session.format(&args.output))?;
     if list.items.iter().any(|tool| tool.state == State::Missing) {
         session.ui.hint(format_args!("butleradm tools install"));
     }
