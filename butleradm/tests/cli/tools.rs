@@ -101,15 +101,35 @@ fn list_shows_what_is_used_and_what_was_passed_over() {
     machine.script("mine/helm", "#!/bin/sh\necho v4.0.1+g1234567\n");
     let dir = machine.path("mine");
     let dir = ["--tools-dir", dir.to_str().unwrap()];
-    insta::assert_snapshot!(machine.run(&["list", dir[0], dir[1]]), @"");
+    insta::assert_snapshot!(machine.run(&["list", dir[0], dir[1]]), @r"
+    exit 0
+    NAME                     VERSION                        SOURCE       PATH
+    etcd                     3.6.9                          --tools-dir  /tmp/x/mine/etcd
+    kube-apiserver           missing                        -            -
+    kube-controller-manager  missing                        -            -
+    kube-scheduler           missing                        -            -
+    kubectl                  missing                        -            -
+    helm                     4.0.1+g1234567 (needs 3.22.x)  --tools-dir  /tmp/x/mine/helm
+    kind                     missing                        -            -
+    ---
+    hint: butleradm tools install
+    ");
     let json = machine.tools(&["list", "-o", "json", dir[0], dir[1]]).output().unwrap();
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    let states: Vec<_> = json["items"].as_array().unwrap().iter().map(|item| item["state"].as_str()).collect();
+    let states: Vec<_> =
+        json["items"].as_array().unwrap().iter().map(|item| item["state"].as_str()).collect();
     assert_eq!(states[0], Some("ready"));
     assert_eq!(states[5..], [Some("wrong"), Some("missing")]);
     assert_eq!(json["items"][6]["passedOver"][1]["reason"], "version 0.30.0");
     // The same place stops whoever wants to use it.
-    insta::assert_snapshot!(machine.run(&["path", "helm", dir[0], dir[1]]), @"");
+    insta::assert_snapshot!(machine.run(&["path", "helm", dir[0], dir[1]]), @r"
+    exit 1
+    ---
+    error[BTL-1402]: `/tmp/x/mine/helm` is version 4.0.1+g1234567, and Butler works with 3.22.x
+
+    hint: butleradm tools list
+    hint: unset BUTLER_TOOLS_DIR to use the cache
+    ");
 }
 
 #[test]
