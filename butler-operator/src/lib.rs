@@ -2,6 +2,8 @@
 //!
 //! - [`driver`]: where machines come from
 //! - [`parts`]: etcd, kube-apiserver, kubectl and the others: found, downloaded or built
+//! - [`process`]: other programs as children that never outlive us
 
 pub mod driver;
 pub mod parts;
+pub mod process;
