@@ -34,6 +34,9 @@ pub enum DownloadError {
     /// The publisher has no such file for this machine.
     #[error("it is not published for {} {}", table::os(), table::arch())]
     NotPublished,
+    /// The setting `tools.download` is off.
+    #[error("the setting `tools.download` is off")]
+    NotAllowed,
     /// An earlier download found no way out; this one was not tried.
     #[error("there is no network")]
     Offline,
@@ -127,14 +130,21 @@ impl DownloadError {
 /// The publishers' sites, or a mirror, and whether they can be reached.
 #[derive(Debug, Default)]
 pub(super) struct Downloads {
+    forbidden: bool,
     mirror: Option<String>,
     client: OnceLock<Client>,
     offline: AtomicBool,
 }
 
 impl Downloads {
-    pub(super) fn from_mirror(url: String) -> Self {
-        Self { mirror: Some(url), ..Self::default() }
+    /// Where to download from instead of the publishers' sites.
+    pub(super) fn mirrored(self, url: String) -> Self {
+        Self { mirror: Some(url), ..self }
+    }
+
+    /// Whether to download at all.
+    pub(super) fn allowed(self, allowed: bool) -> Self {
+        Self { forbidden: !allowed, ..self }
     }
 
     /// Downloads a program into `dir`, checked but not yet executable.
@@ -147,6 +157,9 @@ impl Downloads {
         let Release { site, file, checksums, member, systems } = &part.release;
         if !systems.contains(&table::os()) {
             return Err(DownloadError::NotPublished);
+        }
+        if self.forbidden {
+            return Err(DownloadError::NotAllowed);
         }
         if self.offline.load(Ordering::Relaxed) {
             return Err(DownloadError::Offline);

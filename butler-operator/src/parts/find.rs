@@ -21,6 +21,8 @@ pub enum Source {
     Flag,
     /// `BUTLER_TOOLS_DIR`.
     ToolsDir,
+    /// The setting `tools.dir`, where `BUTLER_TOOLS_DIR` does not override it.
+    Setting,
     /// `KUBEBUILDER_ASSETS`.
     KubebuilderAssets,
     /// A directory on `PATH`.
@@ -33,7 +35,7 @@ impl Source {
     /// True for a place that somebody chose for Butler: a wrong version there is an error, not a
     /// reason to look further.
     pub fn is_explicit(self) -> bool {
-        matches!(self, Self::Flag | Self::ToolsDir)
+        matches!(self, Self::Flag | Self::ToolsDir | Self::Setting)
     }
 }
 
@@ -42,6 +44,7 @@ impl fmt::Display for Source {
         f.pad(match self {
             Self::Flag => "--tools-dir",
             Self::ToolsDir => env::BUTLER_TOOLS_DIR,
+            Self::Setting => "tools.dir",
             Self::KubebuilderAssets => env::KUBEBUILDER_ASSETS,
             Self::Path => env::PATH,
             Self::Cache => "cache",
@@ -177,9 +180,12 @@ impl Parts {
     /// The candidates, in order. Of `PATH` only the directories that have such a program: the rest
     /// would be noise in a list of places.
     fn places(&self, part: &Part) -> Vec<(Source, PathBuf)> {
+        let variable = self.environment.path(env::BUTLER_TOOLS_DIR);
+        let setting = self.setting.clone().filter(|_| variable.is_none());
         let dirs = [
             (Source::Flag, self.dir.clone()),
-            (Source::ToolsDir, self.environment.path(env::BUTLER_TOOLS_DIR)),
+            (Source::ToolsDir, variable),
+            (Source::Setting, setting),
             (Source::KubebuilderAssets, self.environment.path(env::KUBEBUILDER_ASSETS)),
         ];
         let named = dirs.into_iter().filter_map(|(source, dir)| Some((source, dir?.join(part.name))));

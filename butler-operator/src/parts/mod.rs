@@ -14,7 +14,7 @@ mod version;
 
 use std::path::PathBuf;
 
-use butler_core::settings::{Environment, Home};
+use butler_core::settings::{Environment, Home, Settings};
 
 pub use build::BuildError;
 pub use download::DownloadError;
@@ -36,6 +36,7 @@ pub struct Parts {
     environment: Environment,
     tools: PathBuf,
     dir: Option<PathBuf>,
+    setting: Option<PathBuf>,
     versions: Versions,
     downloads: Downloads,
 }
@@ -47,10 +48,19 @@ impl Parts {
         Self {
             environment: environment.clone(),
             dir: None,
+            setting: None,
             versions: Versions::new(&tools),
             downloads: Downloads::default(),
             tools,
         }
+    }
+
+    /// Follows the settings `tools.dir` and `tools.download`.
+    #[must_use]
+    pub fn with_settings(mut self, settings: &Settings) -> Self {
+        self.setting = settings.tools_dir.clone();
+        self.downloads = self.downloads.allowed(settings.tools_download);
+        self
     }
 
     /// Looks in this directory before all others.
@@ -63,7 +73,7 @@ impl Parts {
     /// Downloads from this address instead of the publishers' sites.
     #[must_use]
     pub fn from_mirror(mut self, url: impl Into<String>) -> Self {
-        self.downloads = Downloads::from_mirror(url.into());
+        self.downloads = self.downloads.mirrored(url.into());
         self
     }
 

@@ -133,6 +133,17 @@ fn list_shows_what_is_used_and_what_was_passed_over() {
 }
 
 #[test]
+fn the_settings_name_a_directory_and_forbid_downloads() {
+    let machine = Machine::new();
+    machine.script("mine/kind", "#!/bin/sh\necho kind v0.33.1\n");
+    let config = format!("[tools]\ndir = '{}'\ndownload = false\n", machine.path("mine").display());
+    machine.script("home/config.toml", &config);
+    assert_eq!(machine.run(&["path", "kind"]), "exit 0\n/tmp/x/mine/kind\n---\n");
+    let said = machine.run(&["install", "helm"]);
+    assert!(said.starts_with("exit 3\n") && said.contains("the setting `tools.download` is off"), "{said}");
+}
+
+#[test]
 fn names_are_checked_before_anything_is_done() {
     let machine = Machine::new();
     let said = machine.run(&["install", "kubect"]);

@@ -71,7 +71,10 @@ impl<'a> Talk<'a> {
                     None => mebibytes(*done),
                 });
             }
-            Update::NotDownloaded { part, error: error @ DownloadError::Offline } => {
+            Update::NotDownloaded {
+                part,
+                error: error @ (DownloadError::Offline | DownloadError::NotAllowed),
+            } => {
                 self.ui.detail(format_args!("{part} is not downloaded: {error}"));
             }
             Update::NotDownloaded { part, error } => {

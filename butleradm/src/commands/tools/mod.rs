@@ -16,10 +16,10 @@ use clap::{
 
 /// Find and install the programs Butler works with
 ///
-/// Each program is looked for in this order: --tools-dir, BUTLER_TOOLS_DIR, KUBEBUILDER_ASSETS, PATH,
-/// and the cache in the Butler home. The first two must hold the right version; elsewhere another
-/// version is passed over. What is missing is downloaded from its publisher and checked against the
-/// published checksum, or else built with Go.
+/// Each program is looked for in this order: --tools-dir, BUTLER_TOOLS_DIR or the setting tools.dir,
+/// KUBEBUILDER_ASSETS, PATH, and the cache in the Butler home. The first two must hold the right
+/// version; elsewhere another version is passed over. What is missing is downloaded from its publisher
+/// and checked against the published checksum, or else built with Go.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   butleradm tools list -o wide
@@ -44,7 +44,8 @@ enum ToolsCommand {
 /// Runs the chosen command.
 pub(crate) fn run(args: ToolsArgs, session: &Session) -> CommandResult {
     let home = Home::resolve(&session.environment)?;
-    let parts = Parts::new(&session.environment, &home).in_dir(args.tools_dir);
+    let parts =
+        Parts::new(&session.environment, &home).with_settings(session.settings()?).in_dir(args.tools_dir);
     match args.command {
         ToolsCommand::List(args) => list::run(&args, &parts, session),
         ToolsCommand::Install(args) => install::run(args, &parts, session),
