@@ -1,10 +1,10 @@
 //! Argument groups of both programs.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 
-use crate::output::Format;
+use crate::{complete, output::Format};
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -35,7 +35,7 @@ pub struct GlobalArgs {
     pub color: Option<Color>,
 
     /// Kubeconfig context to use
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = complete::contexts())]
     pub context: Option<String>,
 
     /// How long one request may take, e.g. 30s or 2m
@@ -64,10 +64,62 @@ pub struct ConnectArgs {
     pub kubeconfig: Option<PathBuf>,
 }
 
+/// Which namespaces a command looks into.
+#[derive(Args, Clone, Debug, Default)]
+pub struct NamespaceArgs {
+    /// Namespace to look into
+    #[arg(short, long, value_name = "NAMESPACE", add = complete::namespaces())]
+    pub namespace: Option<String>,
+
+    /// Look into all namespaces
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub all_namespaces: bool,
+}
+
 /// The `-o` flag of commands that print data.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {
     /// Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
-    #[arg(short, long, value_name = "FORMAT")]
+    #[arg(short, long, value_name = "FORMAT", add = complete::formats())]
     pub output: Option<Format>,
+}
+
+/// The value of a flag in words that clap has not read, or has refused: `--flag value`, `--flag=value`,
+/// `-f value`, `-fvalue`.
+pub(crate) fn raw_value(words: &[OsString], long: &str, short: Option<char>) -> Option<String> {
+    let mut words = words.iter().map_while(|word| word.to_str().filter(|word| *word != "--"));
+    let short = short.map(|short| format!("-{short}"));
+    let mut value = None;
+    while let Some(word) = words.next() {
+        if word == long || Some(word) == short.as_deref() {
+            value = words.next().map(str::to_owned);
+        } else if let Some(given) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
+            value = Some(given.to_owned());
+        } else if let Some(given) = short.as_ref().and_then(|short| word.strip_prefix(short)) {
+            value = Some(given.trim_start_matches('=').to_owned());
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_found_in_raw_words() {
+        for (line, expected) in [
+            ("get -o json", Some("json")),
+            ("get -ojson", Some("json")),
+            ("get --output json x", Some("json")),
+            ("get --output=json", Some("json")),
+            ("get -o yaml -o json", Some("json")),
+            ("get -- -o json", None),
+            ("get --outputs json", None),
+            ("get -o", None),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(raw_value(&words, "--output", Some('o')).as_deref(), expected, "{line}");
+        }
+    }
 }

@@ -5,7 +5,11 @@ use std::{error::Error, fmt, io};
 
 use butler_core::error::{Code, Diagnose, ErrorKind};
 
-use crate::{output::Format, theme, ui::Ui};
+use crate::{
+    output::{Format, text},
+    theme,
+    ui::Ui,
+};
 
 /// A failed command: what any error of ours looks like at the edge.
 #[derive(Debug)]
@@ -50,6 +54,15 @@ impl CommandError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// A command line that clap refused: its first paragraph, and its tips as hints.
+    pub(crate) fn usage(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        let mut paragraphs = text.split("\n\n");
+        let message = paragraphs.next().unwrap_or_default().trim_start_matches("error: ").trim_end();
+        let tips = paragraphs.filter_map(|paragraph| paragraph.trim().strip_prefix("tip: "));
+        tips.fold(Self::new(Code::Usage, message), Self::hint)
     }
 
     /// A failed write to standard output. A closed pipe is the reader's choice, not an error.
@@ -108,9 +121,10 @@ impl CommandError {
             return;
         }
         let error = theme::ERROR;
-        ui.talk(format_args!("{error}error[{}]{error:#}: {}", self.code, self.message));
+        // Messages and causes may carry a server's words.
+        ui.talk(format_args!("{error}error[{}]{error:#}: {}", self.code, text::lines(&self.message)));
         for (number, cause) in self.causes.iter().enumerate() {
-            ui.talk(format_args!("  {}: {cause}", number + 1));
+            ui.talk(format_args!("  {}: {}", number + 1, text::lines(cause)));
         }
         let advice = self.advice();
         if !advice.is_empty() {
@@ -118,7 +132,7 @@ impl CommandError {
         }
         let label = theme::HINT;
         for hint in advice {
-            ui.talk(format_args!("{label}hint{label:#}: {hint}"));
+            ui.talk(format_args!("{label}hint{label:#}: {}", text::lines(hint)));
         }
     }
 }

@@ -2,19 +2,27 @@
 //!
 //! - [`run`]: from `main` to an exit status
 //! - [`ui`]: the streams; stdout is data, stderr is talk
-//! - [`output`]: tables, JSON, YAML, names
+//! - [`prompt`], [`spinner`]: questions, and signs of life, on stderr
+//! - [`output`]: tables, JSON, YAML, names, templates
 //! - [`error`]: how a failure is shown
 //! - [`args`]: argument groups of both programs
+//! - [`commands`]: the commands both programs have
+//! - [`complete`], [`docs`]: live candidates for shells; completion scripts and manual pages
 
 pub mod args;
 pub mod commands;
+pub mod complete;
+pub mod docs;
 pub mod error;
 pub mod output;
+pub mod prompt;
 pub mod run;
+pub mod spinner;
 pub mod theme;
 pub mod ui;
 
 pub use error::CommandError;
+pub use spinner::Spinner;
 pub use ui::Ui;
 
 /// What a command returns.

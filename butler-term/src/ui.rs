@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::{
     CommandError, CommandResult,
     args::{Color, GlobalArgs},
-    output::{Format, Render, View},
+    output::{Format, Render, View, text},
     theme,
 };
 
@@ -22,35 +22,55 @@ use crate::{
 pub struct Ui {
     stdout: Stream,
     stderr: Stream,
+    dumb: bool,
     quiet: bool,
     verbose: u8,
     now: Timestamp,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+pub(crate) struct Stream {
     terminal: bool,
     color: ColorChoice,
+}
+
+impl Stream {
+    /// Writes a line of talk.
+    pub(crate) fn talk(self, message: fmt::Arguments<'_>) {
+        let mut stderr = AutoStream::new(io::stderr().lock(), self.color);
+        let _ = writeln!(stderr, "{message}");
+    }
+}
+
+impl Color {
+    /// Decides for one stream: the flag, else NO_COLOR and its like, else whether a terminal is there.
+    pub(crate) fn is_on(self, environment: &Environment, terminal: bool) -> bool {
+        let plain = environment.has(env::NO_COLOR)
+            || environment.has(env::BUTLER_NO_COLOR)
+            || environment.get(env::TERM) == Some("dumb");
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => terminal && !plain,
+        }
+    }
 }
 
 impl Ui {
     /// Decides colours and widths from flags, environment and terminals.
     pub fn new(global: &GlobalArgs, environment: &Environment) -> Self {
-        let plain = environment.has(env::NO_COLOR)
-            || environment.has(env::BUTLER_NO_COLOR)
-            || environment.get(env::TERM) == Some("dumb");
         let stream = |terminal: bool| Stream {
             terminal,
-            color: match global.color.unwrap_or_default() {
-                Color::Always => ColorChoice::AlwaysAnsi,
-                Color::Never => ColorChoice::Never,
-                Color::Auto if terminal && !plain => ColorChoice::AlwaysAnsi,
-                Color::Auto => ColorChoice::Never,
+            color: if global.color.unwrap_or_default().is_on(environment, terminal) {
+                ColorChoice::AlwaysAnsi
+            } else {
+                ColorChoice::Never
             },
         };
         Self {
             stdout: stream(io::stdout().is_terminal()),
             stderr: stream(io::stderr().is_terminal()),
+            dumb: environment.get(env::TERM) == Some("dumb"),
             quiet: global.quiet,
             verbose: global.verbose,
             now: environment.now(),
@@ -62,15 +82,23 @@ impl Ui {
         BufWriter::with_capacity(64 * 1024, AutoStream::new(io::stdout().lock(), self.stdout.color))
     }
 
-    /// Writes data to stdout, whole.
+    /// Writes data with our own colours in it to stdout, whole.
     pub fn data(&self, text: &str) -> CommandResult {
         let mut stdout = self.stdout();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|e| CommandError::output(&e))
     }
 
+    /// Writes text to stdout, to the byte; only a terminal is kept from obeying what is in it.
+    pub fn text(&self, text: &str) -> CommandResult {
+        let text = if self.stdout.terminal { text::lines(text) } else { text.into() };
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|e| CommandError::output(&e))
+    }
+
     /// Writes a value to stdout in the chosen format.
     pub fn render<R: Render>(&self, value: &R, format: &Format) -> CommandResult {
-        self.data(&format.write(value, &self.view(matches!(format, Format::Wide)))?)
+        let text = format.write(value, &self.view(matches!(format, Format::Wide)))?;
+        if format.is_for_people() { self.data(&text) } else { self.text(&text) }
     }
 
     /// How tables are to be laid out on stdout.
@@ -111,8 +139,17 @@ impl Ui {
 
     /// Writes a line to stderr. A closed stderr is not worth failing for.
     pub(crate) fn talk(&self, message: fmt::Arguments<'_>) {
-        let mut stderr = AutoStream::new(io::stderr().lock(), self.stderr.color);
-        let _ = writeln!(stderr, "{message}");
+        self.stderr.talk(message);
+    }
+
+    /// The stream for talk, for threads that outlive a borrow.
+    pub(crate) fn stderr(&self) -> Stream {
+        self.stderr
+    }
+
+    /// True when stderr is a terminal that can redraw a line.
+    pub(crate) fn animates(&self) -> bool {
+        self.stderr.terminal && !self.dumb
     }
 
     /// True when a person reads stdout.
@@ -123,6 +160,11 @@ impl Ui {
     /// True when a person reads stderr, so that progress may be drawn.
     pub fn stderr_is_terminal(&self) -> bool {
         self.stderr.terminal
+    }
+
+    /// True when talk may be coloured.
+    pub(crate) fn stderr_has_color(&self) -> bool {
+        self.stderr.color != ColorChoice::Never
     }
 
     /// True under `--quiet`.
@@ -138,5 +180,30 @@ impl Ui {
     /// The present time, or the one tests fix.
     pub fn now(&self) -> Timestamp {
         self.now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(Color::Auto, &[], true, true)]
+    #[case(Color::Auto, &[], false, false)]
+    #[case(Color::Auto, &[("NO_COLOR", "")], true, false)]
+    #[case(Color::Auto, &[("BUTLER_NO_COLOR", "1")], true, false)]
+    #[case(Color::Auto, &[("TERM", "dumb")], true, false)]
+    #[case(Color::Always, &[("NO_COLOR", "1")], false, true)]
+    #[case(Color::Never, &[], true, false)]
+    fn colours_follow_flag_environment_terminal(
+        #[case] flag: Color,
+        #[case] environment: &[(&str, &str)],
+        #[case] terminal: bool,
+        #[case] expected: bool,
+    ) {
+        let environment = Environment::of(environment.iter().copied());
+        assert_eq!(flag.is_on(&environment, terminal), expected);
     }
 }

@@ -3,7 +3,7 @@
 use butler_term::{
     CommandResult,
     args::GlobalArgs,
-    commands::{explain, version},
+    commands::{completion, explain, man, version},
     run::{Program, Session},
 };
 use clap::{Parser, Subcommand};
@@ -22,10 +22,12 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Completion(completion::CompletionArgs),
     Config(config::ConfigArgs),
+    Explain(explain::ExplainArgs),
+    Man(man::ManArgs),
     Tools(tools::ToolsArgs),
     Version(version::VersionArgs),
-    Explain(explain::ExplainArgs),
 }
 
 impl Program for Cli {
@@ -35,10 +37,12 @@ impl Program for Cli {
 
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
+            Command::Completion(args) => completion::run::<Self>(&args, session),
             Command::Config(args) => config::run(&args, session),
-            Command::Tools(args) => tools::run(args, session),
-            Command::Version(args) => version::run(&args, session),
             Command::Explain(args) => explain::run(&args, session),
+            Command::Man(args) => man::run::<Self>(&args, session),
+            Command::Tools(args) => tools::run(args, session),
+            Command::Version(args) => version::run::<Self>(&args, session),
         }
     }
 }

@@ -3,7 +3,7 @@
 use butler_term::{
     CommandResult,
     args::GlobalArgs,
-    commands::{explain, version},
+    commands::{completion, explain, man, version},
     run::{Program, Session},
 };
 use clap::{Parser, Subcommand};
@@ -20,8 +20,10 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Version(version::VersionArgs),
+    Completion(completion::CompletionArgs),
     Explain(explain::ExplainArgs),
+    Man(man::ManArgs),
+    Version(version::VersionArgs),
 }
 
 impl Program for Cli {
@@ -31,8 +33,10 @@ impl Program for Cli {
 
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
-            Command::Version(args) => version::run(&args, session),
+            Command::Completion(args) => completion::run::<Self>(&args, session),
             Command::Explain(args) => explain::run(&args, session),
+            Command::Man(args) => man::run::<Self>(&args, session),
+            Command::Version(args) => version::run::<Self>(&args, session),
         }
     }
 }

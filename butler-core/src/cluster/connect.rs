@@ -38,6 +38,15 @@ pub enum Source {
     },
 }
 
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "kubeconfig {}", path.display()),
+            Self::Login { server, email } => write!(f, "login {email} on {server}"),
+        }
+    }
+}
+
 /// A client and what is known of its identity.
 #[derive(Clone)]
 pub struct Connection {

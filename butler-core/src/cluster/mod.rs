@@ -2,6 +2,7 @@
 
 mod connect;
 mod error;
+pub mod names;
 
 pub use connect::{ConnectError, ConnectOptions, Connection, Source, connect};
 pub use error::ApiError;

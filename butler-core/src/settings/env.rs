@@ -10,6 +10,8 @@ use jiff::Timestamp;
 
 /// When to use colours: `auto`, `always` or `never`.
 pub const BUTLER_COLOR: &str = "BUTLER_COLOR";
+/// Set by the completion scripts to the name of the shell that asks for candidates.
+pub const BUTLER_COMPLETE: &str = "BUTLER_COMPLETE";
 /// Directory of credentials, settings, runs and tools. Default: `~/.butler`.
 pub const BUTLER_HOME: &str = "BUTLER_HOME";
 /// Namespace of tenant clusters when no flag, team or setting names one.

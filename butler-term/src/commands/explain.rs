@@ -7,10 +7,14 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use crate::{
     CommandResult,
     args::OutputArgs,
-    output::{Format, Render, Table, View},
+    complete,
+    output::{Render, Table, View},
     run::Session,
     theme,
 };
+
+/// The longest line of a page.
+const MEASURE: usize = 78;
 
 /// Explain an error code, or list all of them
 ///
@@ -18,6 +22,7 @@ use crate::{
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
     /// Code to explain, such as BTL-1001
+    #[arg(add = complete::codes())]
     code: Option<String>,
 
     #[command(flatten)]
@@ -27,18 +32,16 @@ pub struct ExplainArgs {
 /// Runs the command.
 pub fn run(args: &ExplainArgs, session: &Session) -> CommandResult {
     let format = session.format(&args.output);
-    let Some(text) = &args.code else { return session.ui.render(&Pages(Code::ALL.to_vec()), &format) };
-    let code: Code = text.parse()?;
-    match format {
-        Format::Table | Format::Wide => session.ui.data(&page(code)),
-        _ => session.ui.render(&Pages(vec![code]), &format),
+    match &args.code {
+        Some(code) => session.ui.render(&Page(code.parse()?), &format),
+        None => session.ui.render(&Pages, &format),
     }
 }
 
-fn page(code: Code) -> String {
+fn page(code: Code, width: usize) -> String {
     let page = code.page();
     let (heading, dim) = (theme::HEADING, theme::DIM);
-    let mut out = format!("{heading}{code}{heading:#}  {}\n\n{}\n", page.title, wrap(page.text, 78));
+    let mut out = format!("{heading}{code}{heading:#}  {}\n\n{}\n", page.title, wrap(page.text, width));
     let retry =
         if code.kind().is_retryable() { "may work on the next try" } else { "does not pass by itself" };
     out += &format!(
@@ -70,12 +73,13 @@ fn wrap(text: &str, width: usize) -> String {
     out
 }
 
-struct Pages(Vec<Code>);
+/// All codes. `-o json` prints a list of pages.
+struct Pages;
 
 impl Render for Pages {
     fn table(&self, _: &View) -> Table {
         let mut table = Table::new(["code", "exit", "meaning"]);
-        for code in &self.0 {
+        for code in Code::ALL {
             let exit = code.kind().exit_code().to_string();
             table.push([code.to_string().into(), exit.into(), code.page().title.into()]);
         }
@@ -83,19 +87,30 @@ impl Render for Pages {
     }
 
     fn names(&self) -> Vec<String> {
-        self.0.iter().map(Code::to_string).collect()
+        Code::ALL.iter().map(Code::to_string).collect()
     }
 }
 
 impl Serialize for Pages {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|code| Entry(*code)))
+        serializer.collect_seq(Code::ALL.iter().map(|code| Page(*code)))
     }
 }
 
-struct Entry(Code);
+/// One code.
+struct Page(Code);
 
-impl Serialize for Entry {
+impl Render for Page {
+    fn text(&self, view: &View) -> String {
+        page(self.0, view.width.unwrap_or(MEASURE).min(MEASURE))
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec![self.0.to_string()]
+    }
+}
+
+impl Serialize for Page {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (code, page) = (self.0, self.0.page());
         let mut map = serializer.serialize_map(Some(6))?;

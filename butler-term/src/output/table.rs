@@ -1,10 +1,21 @@
 //! Plain aligned columns: upper-case headings, two spaces between, the last column unpadded.
+//!
+//! On a terminal that is too narrow the widest columns give way first. When even that leaves nothing
+//! legible, every row becomes a block of `HEADING value` lines, so that no column is lost.
+
+use std::fmt::Write;
 
 use anstyle::Style;
 use jiff::Timestamp;
-use unicode_width::UnicodeWidthStr;
 
+use super::text::{fit, one_line, width};
 use crate::theme;
+
+/// Spaces between two columns.
+const GAP: usize = 2;
+/// The least a column is cut to; the first one names the row and keeps more.
+const MIN_WIDTH: usize = 4;
+const MIN_FIRST: usize = 8;
 
 /// One value, with the colour of its meaning.
 #[derive(Clone, Debug)]
@@ -16,13 +27,18 @@ pub struct Cell {
 impl Cell {
     /// A value in a colour.
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { text: text.into(), style }
+        let mut text = text.into();
+        if let std::borrow::Cow::Owned(clean) = one_line(&text) {
+            text = clean;
+        }
+        Self { text, style }
     }
 
     /// A phase, in its colour.
     pub fn phase(phase: impl Into<String>) -> Self {
         let text = phase.into();
-        Self { style: theme::phase(&text), text }
+        let style = theme::phase(&text);
+        Self::styled(text, style)
     }
 }
 
@@ -35,47 +51,108 @@ impl<T: Into<String>> From<T> for Cell {
 /// Rows under headings.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    columns: Vec<&'static str>,
+    headings: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
     /// An empty table.
     pub fn new(columns: impl IntoIterator<Item = &'static str>) -> Self {
-        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
+        Self { headings: columns.into_iter().map(str::to_uppercase).collect(), rows: Vec::new() }
     }
 
     /// Adds a row; it has one cell per column.
     pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) {
         let row: Vec<Cell> = row.into_iter().collect();
-        debug_assert_eq!(row.len(), self.columns.len(), "a row has one cell per column");
+        debug_assert_eq!(row.len(), self.headings.len(), "a row has one cell per column");
         self.rows.push(row);
     }
 
-    /// Lays the table out, cutting lines at `width` if there is one.
-    pub fn render(&self, width: Option<usize>) -> String {
-        let _ = width;
-        let mut widths: Vec<usize> = self.columns.iter().map(|heading| heading.width()).collect();
+    /// Lays the table out; lines fit into `columns` if there is a limit.
+    pub fn render(&self, columns: Option<usize>) -> String {
+        let natural = self.widths();
+        match columns {
+            None => self.aligned(&natural),
+            Some(columns) => match shrink(&natural, columns) {
+                Some(widths) => self.aligned(&widths),
+                None if self.rows.is_empty() => format!("{}\n", fit(&self.headings.join("  "), columns)),
+                None => self.blocks(),
+            },
+        }
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.headings.iter().map(|heading| width(heading)).collect();
         for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.text.width());
+            for (widest, cell) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(width(&cell.text));
             }
         }
-        let headings: Vec<Cell> =
-            self.columns.iter().map(|heading| Cell::styled(heading.to_uppercase(), theme::HEADING)).collect();
+        widths
+    }
+
+    fn aligned(&self, widths: &[usize]) -> String {
         let mut out = String::new();
-        for row in std::iter::once(&headings).chain(&self.rows) {
-            for (index, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                let style = cell.style;
-                out.push_str(&format!("{style}{}{style:#}", cell.text));
-                if index + 1 < row.len() {
-                    out.push_str(&" ".repeat(width - cell.text.width() + 2));
-                }
-            }
-            out.push('\n');
+        let headings = self.headings.iter().map(|heading| (heading.as_str(), theme::HEADING));
+        line(&mut out, headings, widths);
+        for row in &self.rows {
+            line(&mut out, row.iter().map(|cell| (cell.text.as_str(), cell.style)), widths);
         }
         out
     }
+
+    fn blocks(&self) -> String {
+        let label = self.headings.iter().map(|heading| width(heading)).max().unwrap_or(0);
+        let mut out = String::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            if index > 0 {
+                out.push('\n');
+            }
+            for (heading, cell) in self.headings.iter().zip(row) {
+                line(
+                    &mut out,
+                    [(heading.as_str(), theme::HEADING), (&cell.text, cell.style)],
+                    &[label, usize::MAX],
+                );
+            }
+        }
+        out
+    }
+}
+
+fn line<'a>(out: &mut String, cells: impl IntoIterator<Item = (&'a str, Style)>, widths: &[usize]) {
+    let mut padding = 0;
+    for ((text, style), columns) in cells.into_iter().zip(widths) {
+        let text = fit(text, *columns);
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{:padding$}", "");
+        if !text.is_empty() {
+            let _ = write!(out, "{style}{text}{style:#}");
+        }
+        padding = columns.saturating_sub(width(&text)).saturating_add(GAP);
+    }
+    // Empty cells at the end leave no spaces behind.
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push('\n');
+}
+
+/// Widths that fit into `columns`: the widest column gives way first, none below its minimum. None
+/// when that is not enough.
+fn shrink(natural: &[usize], columns: usize) -> Option<Vec<usize>> {
+    let gaps = GAP * natural.len().saturating_sub(1);
+    let room = columns.checked_sub(gaps)?;
+    let least = |index: usize| natural[index].min(if index == 0 { MIN_FIRST } else { MIN_WIDTH });
+    if (0..natural.len()).map(least).sum::<usize>() > room {
+        return None;
+    }
+    let mut widths = natural.to_vec();
+    while widths.iter().sum::<usize>() > room {
+        let widest = (0..widths.len())
+            .filter(|index| widths[*index] > least(*index))
+            .max_by_key(|index| widths[*index])?;
+        widths[widest] -= 1;
+    }
+    Some(widths)
 }
 
 /// How long ago, in one unit: `12s`, `5m`, `3h`, `6d`, `9w`.
@@ -88,5 +165,106 @@ pub fn age(then: Option<Timestamp>, now: Timestamp) -> String {
         3600..86_400 => format!("{}h", seconds / 3600),
         86_400..604_800 => format!("{}d", seconds / 86_400),
         _ => format!("{}w", seconds / 604_800),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    fn plain(table: &Table, columns: Option<usize>) -> String {
+        anstream::adapter::strip_str(&table.render(columns)).to_string()
+    }
+
+    fn clusters() -> Table {
+        let mut table = Table::new(["name", "phase", "workers", "version", "message"]);
+        table.push([
+            "payments-production".into(),
+            Cell::phase("Ready"),
+            "3/3".into(),
+            "v1.34.4".into(),
+            "all control plane parts answer".into(),
+        ]);
+        table.push(["日本".into(), Cell::phase("Failed"), "-".into(), "".into(), "".into()]);
+        table
+    }
+
+    #[test]
+    fn columns_align_and_nothing_is_cut_off_a_terminal() {
+        assert_snapshot!(plain(&clusters(), None), @r"
+        NAME                 PHASE   WORKERS  VERSION  MESSAGE
+        payments-production  Ready   3/3      v1.34.4  all control plane parts answer
+        日本                 Failed  -
+        ");
+    }
+
+    #[test]
+    fn the_widest_columns_give_way_first() {
+        assert_snapshot!(plain(&clusters(), Some(60)), @r"
+        NAME              PHASE   WORKERS  VERSION  MESSAGE
+        payments-produc…  Ready   3/3      v1.34.4  all control pla…
+        日本              Failed  -
+        ");
+        assert_snapshot!(plain(&clusters(), Some(40)), @r"
+        NAME      PHASE   WORKE…  VERSI…  MESSA…
+        payment…  Ready   3/3     v1.34…  all c…
+        日本      Failed  -
+        ");
+    }
+
+    #[test]
+    fn twenty_columns_show_every_value_in_blocks() {
+        assert_snapshot!(plain(&clusters(), Some(20)), @r"
+        NAME     payments-production
+        PHASE    Ready
+        WORKERS  3/3
+        VERSION  v1.34.4
+        MESSAGE  all control plane parts answer
+
+        NAME     日本
+        PHASE    Failed
+        WORKERS  -
+        VERSION
+        MESSAGE
+        ");
+        assert_eq!(
+            plain(&Table::new(["name", "phase", "message", "version"]), Some(20)),
+            "NAME  PHASE  MESSAG…\n"
+        );
+    }
+
+    #[test]
+    fn lines_never_exceed_the_terminal_unless_in_blocks() {
+        for columns in 36..120 {
+            for line in plain(&clusters(), Some(columns)).lines() {
+                assert!(width(line) <= columns, "{columns}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn cells_cannot_command_the_terminal() {
+        let mut table = Table::new(["name"]);
+        table.push(["a\x1b]0;owned\x07\nb".into()]);
+        assert_eq!(plain(&table, None), "NAME\na\u{fffd}]0;owned\u{fffd} b\n");
+    }
+
+    #[test]
+    fn ages_have_one_unit() {
+        let now: Timestamp = "2026-01-10T00:00:00Z".parse().unwrap();
+        let ago = |seconds: i64| Some(now - jiff::SignedDuration::from_secs(seconds));
+        for (then, expected) in [
+            (ago(-5), "0s"),
+            (ago(59), "59s"),
+            (ago(60), "1m"),
+            (ago(3600), "1h"),
+            (ago(86_400), "1d"),
+            (ago(604_800 * 3), "3w"),
+            (None, "<unknown>"),
+        ] {
+            assert_eq!(age(then, now), expected);
+        }
     }
 }

@@ -1,0 +1,127 @@
+//! Live candidates for the shells: clusters, namespaces, contexts.
+//!
+//! The scripts that `completion` prints call the program again with `BUTLER_COMPLETE` set and the words
+//! of the line behind `--`. A name is worth waiting for as long as a person does not notice: after
+//! 200 ms, and on any failure, there are no candidates and no message.
+
+use std::{ffi::OsString, path::PathBuf, process::ExitCode, sync::mpsc, thread, time::Duration};
+
+use butler_core::{
+    cluster::{ConnectOptions, connect, names},
+    error::Code,
+    settings::{Environment, env},
+};
+use clap::CommandFactory;
+use clap_complete::{
+    CompleteEnv,
+    engine::{ArgValueCandidates, CompletionCandidate},
+};
+
+use crate::args::raw_value;
+
+/// How long a shell waits for us at most.
+const DEADLINE: Duration = Duration::from_millis(200);
+/// Where tenant clusters are when nothing says otherwise.
+const DEFAULT_NAMESPACE: &str = "butler-tenants";
+
+/// Answers a shell that asks for candidates; none when this is a normal run.
+pub(crate) fn answer<P: CommandFactory>(args: &[OsString], environment: &Environment) -> Option<ExitCode> {
+    environment.get_os(env::BUTLER_COMPLETE)?;
+    let engine = CompleteEnv::with_factory(P::command).var(env::BUTLER_COMPLETE);
+    let directory = std::env::current_dir().ok();
+    match engine.try_complete(args, directory.as_deref()) {
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Ok(false) => None,
+        // A shell would show the words in the middle of the line being typed.
+        Err(_) => Some(ExitCode::FAILURE),
+    }
+}
+
+/// Tenant clusters in the namespace that the line names.
+pub fn clusters() -> ArgValueCandidates {
+    live(|line| async move {
+        let connection = connect(&line.options(), &line.environment).await.ok()?;
+        let everywhere = line.has("--all-namespaces", 'A');
+        let namespace = line.value("--namespace", Some('n'));
+        let namespace = namespace.as_deref().or(line.environment.get(env::BUTLER_NAMESPACE));
+        let namespace = (!everywhere).then(|| namespace.unwrap_or(DEFAULT_NAMESPACE));
+        names::cluster_names(&connection.client, namespace).await.ok()
+    })
+}
+
+/// Namespaces of the cluster.
+pub fn namespaces() -> ArgValueCandidates {
+    live(|line| async move {
+        let connection = connect(&line.options(), &line.environment).await.ok()?;
+        names::namespace_names(&connection.client).await.ok()
+    })
+}
+
+/// Contexts of the kubeconfig.
+pub fn contexts() -> ArgValueCandidates {
+    live(
+        |line| async move { Some(names::context_names(line.options().kubeconfig.as_deref(), &line.environment)) },
+    )
+}
+
+/// Error codes, with their titles.
+pub(crate) fn codes() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let candidate =
+            |code: &Code| CompletionCandidate::new(code.to_string()).help(Some(code.page().title.into()));
+        Code::ALL.iter().map(candidate).collect()
+    })
+}
+
+/// Values of `-o`.
+pub(crate) fn formats() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        ["table", "wide", "json", "yaml", "name", "jsonpath="].map(CompletionCandidate::new).into()
+    })
+}
+
+/// The line being completed.
+struct Line {
+    words: Vec<OsString>,
+    environment: Environment,
+}
+
+impl Line {
+    fn value(&self, long: &str, short: Option<char>) -> Option<String> {
+        raw_value(&self.words, long, short)
+    }
+
+    fn has(&self, long: &str, short: char) -> bool {
+        self.words.iter().any(|word| word == long || *word == *format!("-{short}"))
+    }
+
+    fn options(&self) -> ConnectOptions {
+        ConnectOptions {
+            kubeconfig: self.value("--kubeconfig", None).map(PathBuf::from),
+            context: self.value("--context", None),
+            request_timeout: DEADLINE,
+        }
+    }
+}
+
+/// Candidates from work that may block or hang. It has a thread of its own, so that even a credential
+/// plugin that sleeps cannot hold the shell; the process ends under it.
+fn live<F, W>(work: F) -> ArgValueCandidates
+where
+    F: Fn(Line) -> W + Clone + Send + Sync + 'static,
+    W: Future<Output = Option<Vec<String>>>,
+{
+    ArgValueCandidates::new(move || {
+        let (done, result) = mpsc::channel();
+        let work = work.clone();
+        thread::spawn(move || {
+            let words = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
+            let line = Line { words, environment: Environment::capture() };
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            done.send(runtime.block_on(work(line))?).ok()
+        });
+        let names = result.recv_timeout(DEADLINE).unwrap_or_default();
+        names.into_iter().map(CompletionCandidate::new).collect()
+    })
+}

@@ -1,0 +1,90 @@
+//! Completion scripts and manual pages, made from the command line itself. What the commands print,
+//! what is committed in `completions/` and `man/`, and what the test compares come from here.
+
+use std::io;
+
+use butler_core::settings::env;
+use clap::{Command, ValueEnum};
+use clap_complete::env::Shells;
+use clap_mangen::Man;
+
+/// A shell that `completion` knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// bash 4 or newer
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+    /// PowerShell
+    #[value(name = "powershell")]
+    PowerShell,
+    /// Nushell; knows commands and flags, but no live names
+    Nushell,
+    /// Elvish
+    Elvish,
+}
+
+/// A generated file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name, as packages install it.
+    pub name: String,
+    /// Its content.
+    pub content: String,
+}
+
+/// The completion script of a program. It calls the program by its bare name, so that it is the same
+/// on every machine.
+pub fn script(command: &Command, shell: Shell) -> io::Result<File> {
+    let program = command.get_name().to_owned();
+    let (engine, name) = match shell {
+        Shell::Bash => ("bash", format!("{program}.bash")),
+        Shell::Zsh => ("zsh", format!("_{program}")),
+        Shell::Fish => ("fish", format!("{program}.fish")),
+        Shell::PowerShell => ("powershell", format!("{program}.ps1")),
+        Shell::Elvish => ("elvish", format!("{program}.elv")),
+        Shell::Nushell => ("", format!("{program}.nu")),
+    };
+    let mut content = Vec::new();
+    match Shells::builtins().completer(engine) {
+        Some(engine) => {
+            engine.write_registration(env::BUTLER_COMPLETE, &program, &program, &program, &mut content)?;
+        }
+        None => {
+            let mut command = command.clone();
+            clap_complete::generate(clap_complete_nushell::Nushell, &mut command, &program, &mut content);
+        }
+    }
+    text(name, &content)
+}
+
+/// The completion scripts of a program for all shells.
+pub fn scripts(command: &Command) -> io::Result<Vec<File>> {
+    Shell::value_variants().iter().map(|shell| script(command, *shell)).collect()
+}
+
+/// The manual pages of a program: one for itself, first, and one for each command that help shows.
+pub fn manual(command: Command) -> io::Result<Vec<File>> {
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    let mut pages = Vec::new();
+    page(command, &mut pages)?;
+    Ok(pages)
+}
+
+fn page(command: Command, pages: &mut Vec<File>) -> io::Result<()> {
+    let inner: Vec<Command> = command.get_subcommands().filter(|c| !c.is_hide_set()).cloned().collect();
+    let man = Man::new(command);
+    let mut content = Vec::new();
+    man.render(&mut content)?;
+    pages.push(text(man.get_filename(), &content)?);
+    inner.into_iter().try_for_each(|command| page(command, pages))
+}
+
+fn text(name: String, content: &[u8]) -> io::Result<File> {
+    let content = String::from_utf8(content.to_vec()).map_err(io::Error::other)?;
+    // One line break at the end, none before the first line: the files live in a repository.
+    Ok(File { name, content: format!("{}\n", content.trim_matches('\n').trim_end()) })
+}
