@@ -3,19 +3,23 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use butler_core::settings::{Environment, env};
+use butler_core::settings::{Environment, Home, env};
+use butler_operator::parts::{Part, Parts};
 
-/// The path of a real part, such as `etcd` or `kubectl`.
+/// The path of a real part, such as `etcd` or `kubectl`, in the version we want.
 pub fn part(name: &str) -> Result<PathBuf> {
+    let part: &'static Part = name.parse()?;
     let environment = Environment::capture();
     let cache = environment
         .path("XDG_CACHE_HOME")
         .or_else(|| Some(environment.path(env::HOME)?.join(".cache")))
-        .map(|cache| cache.join("butler/tools"));
-    [environment.path(env::BUTLER_TOOLS_DIR), cache]
-        .into_iter()
-        .flatten()
-        .map(|dir| dir.join(name))
-        .find(|path| path.is_file())
-        .with_context(|| format!("`{name}` is not installed; run `make parts`"))
+        .context("neither XDG_CACHE_HOME nor HOME is set")?;
+    let home = Home::resolve(&Environment::of([(env::BUTLER_HOME, cache.join("butler"))]))?;
+    let find = move || -> Result<PathBuf> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let found = runtime.block_on(Parts::new(&environment, &home).find(part));
+        Ok(found.with_context(|| format!("`{}` is missing; run `make parts`", part.name))?.path)
+    };
+    // Callers may be inside a runtime, and one cannot wait for another on the same thread.
+    std::thread::spawn(find).join().map_err(|_| anyhow::anyhow!("the search for `{name}` panicked"))?
 }

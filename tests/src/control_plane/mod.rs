@@ -120,6 +120,7 @@ impl ControlPlane {
     async fn launch(options: Builder) -> Result<Self> {
         // Fails only when a provider is installed already, and then it is this one.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        // On a disk: etcd sets aside 120 MiB, which a tmpfs would take from memory, and it does not sync.
         let dir = guard()?.make_dir(&std::env::temp_dir())?;
         let ports = Ports {
             etcd: ports::reserve(LOOPBACK)?,
