@@ -61,12 +61,12 @@ impl Builder {
     /// Starts it and waits until it is ready.
     pub async fn start(self) -> Result<ControlPlane> {
         for _ in 1..ATTEMPTS {
-            match ControlPlane::launch(self).await {
+            match ControlPlane::launch(self, Ports::reserve()?).await {
                 Err(error) if lost_port(&error) => {}
                 other => return other,
             }
         }
-        ControlPlane::launch(self).await
+        ControlPlane::launch(self, Ports::reserve()?).await
     }
 }
 
@@ -82,7 +82,7 @@ pub struct ControlPlane {
     // Processes go before the directory they write to.
     controllers: Vec<Child>,
     api_server: Mutex<Option<Child>>,
-    _etcd: Child,
+    etcd: Child,
     ports: Ports,
     authority: Authority,
     server: String,
@@ -97,6 +97,13 @@ struct Ports {
     etcd: Port,
     etcd_peer: Port,
     api: Port,
+}
+
+impl Ports {
+    fn reserve() -> Result<Self> {
+        let reserve = || ports::reserve(LOOPBACK);
+        Ok(Self { etcd: reserve()?, etcd_peer: reserve()?, api: reserve()? })
+    }
 }
 
 impl ControlPlane {
@@ -117,16 +124,11 @@ impl ControlPlane {
         Builder::default()
     }
 
-    async fn launch(options: Builder) -> Result<Self> {
+    async fn launch(options: Builder, ports: Ports) -> Result<Self> {
         // Fails only when a provider is installed already, and then it is this one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         // On a disk: etcd sets aside 120 MiB, which a tmpfs would take from memory, and it does not sync.
         let dir = guard()?.make_dir(&std::env::temp_dir())?;
-        let ports = Ports {
-            etcd: ports::reserve(LOOPBACK)?,
-            etcd_peer: ports::reserve(LOOPBACK)?,
-            api: ports::reserve(LOOPBACK)?,
-        };
         let authority = Authority::new("test authority")?;
         servers::write_files(dir.path(), &authority)?;
         let etcd = servers::start_etcd(dir.path(), &ports).await?;
@@ -134,7 +136,7 @@ impl ControlPlane {
             options,
             controllers: Vec::new(),
             api_server: Mutex::new(None),
-            _etcd: etcd,
+            etcd,
             server: format!("https://{}", ports.api.address()),
             ports,
             authority,
@@ -221,7 +223,11 @@ impl ControlPlane {
             let answer = tokio::time::timeout(Duration::from_secs(5), client.request_text(request));
             matches!(answer.await, Ok(Ok(_)))
         };
-        child.ready(READY_LIMIT, ready).await?;
+        tokio::select! {
+            result = child.ready(READY_LIMIT, ready) => result?,
+            // Should etcd end, the server would wait for it to the last.
+            result = self.etcd.ready(READY_LIMIT, || async { false }) => result?,
+        }
         *running = Some(child);
         Ok(())
     }
@@ -245,5 +251,24 @@ impl ControlPlane {
             bail!("this control plane was built without `.audit()`");
         }
         audit::read(&servers::audit_log(self.dir.path()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_port_lost_to_a_stranger_is_told_from_other_failures() -> Result<()> {
+        for taken in [|ports: &Ports| ports.etcd.address(), |ports: &Ports| ports.api.address()] {
+            let ports = Ports::reserve()?;
+            let _stranger = TcpListener::bind(taken(&ports))?;
+            let error = ControlPlane::launch(Builder::default(), ports).await.map(drop).expect_err("taken");
+            assert!(lost_port(&error), "{error:?}");
+        }
+        assert!(!lost_port(&anyhow::anyhow!("something else")));
+        Ok(())
     }
 }

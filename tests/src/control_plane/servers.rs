@@ -76,7 +76,9 @@ fn start(name: &str, dir: &Path, flags: &[String]) -> Result<Child> {
     let guard = guard()?;
     let flags = flags.iter().map(|flag| flag.replace("{dir}", &dir.to_string_lossy()));
     let log = Streams::Log(dir.join(format!("{name}.log")));
-    Ok(guard.spawn(&guard.command(part(name)?, log).args(flags))?)
+    // Collecting garbage less often makes a short life a quarter quicker.
+    let spawn = guard.command(part(name)?, log).args(flags).envs([("GOGC", "400")]);
+    Ok(guard.spawn(&spawn)?)
 }
 
 pub(super) async fn start_etcd(dir: &Path, ports: &Ports) -> Result<Child> {
