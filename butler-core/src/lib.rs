@@ -1,14 +1,20 @@
 //! The domain of Butler, free of terminals and processes.
 //!
+//! - [`auth`]: the logins stored on this machine
 //! - [`cluster`]: finding a management cluster and talking to it
 //! - [`error`]: classes, codes and hints every error of ours carries
 //! - [`event`]: what a long job tells the world, and its journal
+//! - [`nearest`]: "did you mean"
 //! - [`settings`]: where each setting comes from, and the user's files
+//! - [`tenant`]: reading tenant clusters
 //!
 //! Nothing here prints or reads the environment outside [`settings`].
 #![deny(missing_docs)]
 
+pub mod auth;
 pub mod cluster;
 pub mod error;
 pub mod event;
+pub mod nearest;
 pub mod settings;
+pub mod tenant;

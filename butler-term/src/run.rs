@@ -100,6 +100,7 @@ impl Session {
             request_timeout: self.settings()?.request_timeout,
         };
         let connection = connect(&options, &self.environment).await?;
+        self.ui.detail(format_args!("using {}", connection.source));
         connection.warnings.iter().for_each(|warning| self.ui.warning(format_args!("{warning}")));
         Ok(connection)
     }

@@ -8,6 +8,8 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
+use crate::commands::cluster;
+
 /// Work with Butler's tenant clusters
 #[derive(Debug, Parser)]
 #[command(name = "butlerctl", version = butler_term::commands::version::VERSION, arg_required_else_help = true)]
@@ -20,6 +22,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Cluster(cluster::ClusterArgs),
     Completion(completion::CompletionArgs),
     Explain(explain::ExplainArgs),
     Man(man::ManArgs),
@@ -33,6 +36,7 @@ impl Program for Cli {
 
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
+            Command::Cluster(args) => cluster::run(&args, session),
             Command::Completion(args) => completion::run::<Self>(&args, session),
             Command::Explain(args) => explain::run(&args, session),
             Command::Man(args) => man::run::<Self>(&args, session),

@@ -1,16 +1,29 @@
 //! Which cluster, and as whom.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use kube::{
     Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
+    client::{ClientBuilder, retry::RetryPolicy},
 };
+use secrecy::ExposeSecret;
+use tower::{buffer::BufferLayer, retry::RetryLayer};
 
+use super::{
+    deadline::DeadlineLayer,
+    kubeconfig::{Document, KubeconfigError, Selected, exposure, unbuildable},
+    proxy,
+    search::{Found, search},
+};
 use crate::{
+    auth::{CredentialsError, Login},
     error::{Code, Diagnose},
     settings::Environment,
 };
+
+/// Groups a login acts in, as the role bindings of the platform expect them.
+const LOGIN_GROUPS: [&str; 2] = ["butler-api-users", "system:authenticated"];
 
 /// What the person asked for on the command line and in settings.
 #[derive(Clone, Debug)]
@@ -19,7 +32,7 @@ pub struct ConnectOptions {
     pub kubeconfig: Option<PathBuf>,
     /// `--context`
     pub context: Option<String>,
-    /// How long one request may take.
+    /// How long one request may take, retries and body included.
     pub request_timeout: Duration,
 }
 
@@ -27,22 +40,28 @@ pub struct ConnectOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {
-    /// A kubeconfig file.
-    File(PathBuf),
+    /// A context of a kubeconfig file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The context.
+        context: String,
+    },
     /// The login of this user on this server.
     Login {
         /// The Butler server.
         server: String,
         /// Who signed in.
-        email: String,
+        email: Option<String>,
     },
 }
 
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File(path) => write!(f, "kubeconfig {}", path.display()),
-            Self::Login { server, email } => write!(f, "login {email} on {server}"),
+            Self::File { path, context } => write!(f, "kubeconfig {} (context {context})", path.display()),
+            Self::Login { server, email: Some(email) } => write!(f, "login {email} on {server}"),
+            Self::Login { server, email: None } => write!(f, "login on {server}"),
         }
     }
 }
@@ -69,22 +88,67 @@ pub enum ConnectError {
     /// Nothing was found in any place.
     #[error("no cluster and no login was found")]
     NoIdentity,
-    /// The kubeconfig is not usable.
-    #[error("cannot use the kubeconfig `{}`", path.display())]
-    Kubeconfig {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
+    /// `KUBECONFIG` names only files that do not exist.
+    #[error("KUBECONFIG names no file that exists: {}", join(listed))]
+    ListedMissing {
+        /// What it names.
+        listed: Vec<PathBuf>,
     },
+    /// The active server has no login.
+    #[error("there is no login for the active server `{server}`")]
+    LoginMissing {
+        /// The server.
+        server: String,
+    },
+    /// The login's token has ended.
+    #[error("the login of `{who}` on `{server}` has expired")]
+    LoginExpired {
+        /// Who signed in.
+        who: String,
+        /// The server.
+        server: String,
+    },
+    /// The login holds no kubeconfig that can be decoded.
+    #[error("the login on `{server}` holds no usable kubeconfig")]
+    LoginUnusable {
+        /// The server.
+        server: String,
+    },
+    /// The logins cannot be read.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
+    /// The kubeconfig is of no use.
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
+}
+
+fn join(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
 }
 
 impl Diagnose for ConnectError {
     fn code(&self) -> Code {
         match self {
             Self::NoIdentity => Code::NoIdentity,
-            Self::Kubeconfig { .. } => Code::KubeconfigMalformed,
+            Self::ListedMissing { .. } => Code::KubeconfigUnreadable,
+            Self::LoginMissing { .. } | Self::LoginExpired { .. } => Code::LoginExpired,
+            Self::LoginUnusable { .. } => Code::CredentialsMalformed,
+            Self::Credentials(error) => error.code(),
+            Self::Kubeconfig(error) => error.code(),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::LoginMissing { server }
+            | Self::LoginExpired { server, .. }
+            | Self::LoginUnusable { server } => vec![
+                format!("butlerctl login --server {server}"),
+                "pass --kubeconfig FILE to use another identity on purpose".to_owned(),
+            ],
+            Self::Credentials(error) => error.hints(),
+            Self::Kubeconfig(error) => error.hints(),
+            _ => Vec::new(),
         }
     }
 }
@@ -94,28 +158,68 @@ pub async fn connect(
     options: &ConnectOptions,
     environment: &Environment,
 ) -> Result<Connection, ConnectError> {
-    let path = options
-        .kubeconfig
-        .clone()
-        .or_else(|| {
-            environment.paths(crate::settings::env::KUBECONFIG).into_iter().find(|path| path.exists())
-        })
-        .ok_or(ConnectError::NoIdentity)?;
-    let wrap = |source: Box<dyn std::error::Error + Send + Sync>| ConnectError::Kubeconfig {
-        path: path.clone(),
-        source,
-    };
-    let kubeconfig = Kubeconfig::read_from(&path).map_err(|e| wrap(e.into()))?;
-    let choice = KubeConfigOptions { context: options.context.clone(), ..Default::default() };
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &choice).await.map_err(|e| wrap(e.into()))?;
-    config.read_timeout = Some(options.request_timeout);
-    let server = config.cluster_url.to_string();
-    let client = Client::try_from(config).map_err(|e| wrap(e.into()))?;
-    Ok(Connection {
-        client,
-        source: Source::File(path.clone()),
-        server,
-        active_team: None,
-        warnings: Vec::new(),
-    })
+    match search(options, environment)? {
+        Found::File(path) => {
+            let selected = Document::read(&path)?.select(options.context.as_deref()).await?;
+            let source = Source::File { path: path.clone(), context: selected.context.clone() };
+            let warnings = exposure(&path).into_iter().collect();
+            build(selected, source, None, warnings, options, environment)
+        }
+        Found::Login { server, login, store } => {
+            let selected = document_of(&login, &server)?.select(None).await?;
+            let warnings = exposure(&store).into_iter().collect();
+            let source = Source::Login { server, email: login.email() };
+            build(selected, source, login.active_team(), warnings, options, environment)
+        }
+    }
 }
+
+fn document_of(login: &Login, server: &str) -> Result<Document, ConnectError> {
+    let unusable = || ConnectError::LoginUnusable { server: server.to_owned() };
+    let encoded = login.kubeconfig.as_ref().ok_or_else(unusable)?;
+    let bytes = BASE64_STANDARD.decode(encoded.expose_secret()).map_err(|_| unusable())?;
+    let text = String::from_utf8(bytes).map_err(|_| unusable())?;
+    if text.trim().is_empty() {
+        return Err(unusable());
+    }
+    Ok(Document::parse(format!("login on {server}"), &text)?)
+}
+
+fn build(
+    selected: Selected,
+    source: Source,
+    active_team: Option<String>,
+    warnings: Vec<String>,
+    options: &ConnectOptions,
+    environment: &Environment,
+) -> Result<Connection, ConnectError> {
+    let Selected { file, mut config, has_proxy, .. } = selected;
+    if !has_proxy {
+        // kube matches NO_PROXY against the proxy itself instead of the server.
+        config.proxy_url = proxy::from_environment(&config.cluster_url, environment);
+    }
+    // The scoped token only carries the request; rules and audit see the person.
+    if let Source::Login { email: Some(email), .. } = &source {
+        config.auth_info.impersonate = Some(email.clone());
+        config.auth_info.impersonate_groups = Some(LOGIN_GROUPS.map(str::to_owned).to_vec());
+    }
+    let server = config.cluster_url.to_string();
+    let client = client(config, options.request_timeout).map_err(|error| unbuildable(file, error))?;
+    Ok(Connection { client, source, server, active_team, warnings })
+}
+
+/// A client whose requests end within `limit`. The retries that kube makes by itself go on for
+/// minutes; these three take some seconds, so that a server that stays busy is reported as busy.
+fn client(mut config: Config, limit: Duration) -> Result<Client, kube::Error> {
+    config.connect_timeout = Some(limit);
+    config.default_retry = false;
+    Ok(ClientBuilder::try_from(config)?
+        // A retry clones the service below it.
+        .with_layer(&BufferLayer::new(64))
+        .with_layer(&RetryLayer::new(RetryPolicy::default()))
+        .with_layer(&DeadlineLayer(limit))
+        .build())
+}
+
+#[cfg(test)]
+mod tests;

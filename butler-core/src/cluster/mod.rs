@@ -1,8 +1,19 @@
 //! Finding a management cluster and talking to it with our own verbs.
+//!
+//! [`connect`] decides which cluster and as whom, and builds the client with a deadline on every
+//! request; [`ApiError`] is what any failed call becomes; [`request`] and [`pages`] fetch what
+//! kube's typed calls would make too large.
 
 mod connect;
+mod deadline;
 mod error;
+mod kubeconfig;
 pub mod names;
+pub mod pages;
+mod proxy;
+pub mod request;
+mod search;
 
 pub use connect::{ConnectError, ConnectOptions, Connection, Source, connect};
 pub use error::ApiError;
+pub use kubeconfig::KubeconfigError;

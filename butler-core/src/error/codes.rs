@@ -98,6 +98,10 @@ codes! {
         "The login store cannot be read, so it is not known who you are. Butler does not go on with another \
          identity.",
         ["butlerctl login --server URL", "move the file away if it is beyond repair"];
+    CredentialPluginFailed = 1014, Unauthenticated, "the kubeconfig's credential plugin failed",
+        "The kubeconfig names a program that fetches credentials (`exec:`). It could not be started or ended \
+         with an error, so there is no identity to use.",
+        ["run the program that is named by hand", "check that it is installed and on PATH"];
 
     ObjectNotFound = 1101, NotFound, "there is no such object",
         "The server knows the kind but has no object of that name in that namespace.",
@@ -128,6 +132,10 @@ codes! {
     AnswerUnreadable = 1108, Failed, "the API server's answer could not be understood",
         "The answer is not what the API promises: cut off, or from a version that this program does not know.",
         ["repeat with -v", "butlerctl version"];
+    ApiBusy = 1109, Transient, "the API server could not serve the request now",
+        "The server answered that it is overloaded, starting, or had an error inside (429 or 5xx). The request \
+         was repeated a few times before giving up.",
+        ["try again in a moment", "kubectl get --raw '/readyz?verbose'"];
 
     Usage = 1201, Invalid, "the command line is not valid",
         "A flag, argument or value is unknown or does not fit the others.",

@@ -32,10 +32,14 @@ pub const BUTLER_TOOLS_DIR: &str = "BUTLER_TOOLS_DIR";
 pub const BUTLER_CLOCK: &str = "BUTLER_CLOCK";
 /// The user's home directory.
 pub const HOME: &str = "HOME";
+/// Proxy to the API server, unless it is on this machine.
+pub const HTTPS_PROXY: &str = "HTTPS_PROXY";
 /// List of kubeconfig files.
 pub const KUBECONFIG: &str = "KUBECONFIG";
 /// Directory with etcd and kube-apiserver, as used by controller test suites.
 pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
+/// Hosts that are reached without a proxy.
+pub const NO_PROXY: &str = "NO_PROXY";
 /// Present: no colours.
 pub const NO_COLOR: &str = "NO_COLOR";
 /// Search path for programs.

@@ -7,7 +7,10 @@ use std::{
 };
 
 use super::{HomeError, keys::KEYS, layers::Origin};
-use crate::error::{Code, Diagnose};
+use crate::{
+    error::{Code, Diagnose},
+    nearest::nearest,
+};
 
 /// A position in a file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,12 +85,7 @@ pub enum Problem {
 impl Problem {
     /// A name that a person typed and that is no setting.
     pub(super) fn unknown(key: &str) -> Self {
-        let similar = KEYS
-            .iter()
-            .map(|known| (strsim::damerau_levenshtein(known.name, key), known.name))
-            .filter(|(distance, known)| *distance <= known.len() / 3)
-            .min()
-            .map(|(_, known)| known);
+        let similar = nearest(key, KEYS.iter().map(|known| known.name));
         Self::Unknown { at: None, key: key.to_owned(), similar }
     }
 

@@ -1,1 +1,3 @@
 //! One file per command, a folder per group.
+
+pub(crate) mod cluster;

@@ -1,0 +1,45 @@
+//! Reading tenant clusters: lists that stay cheap at ten thousand, one cluster in full, its events,
+//! and a watch that tells what changed.
+//!
+//! Objects are read as JSON, not as the typed kind: one that an older or newer Butler wrote, or that
+//! does not fit its schema, must still be shown.
+
+mod events;
+mod list;
+mod scope;
+mod summary;
+mod table;
+pub mod watch;
+mod workers;
+
+pub use events::{Event, events, last_seen};
+pub use list::{Listing, list, objects};
+pub use scope::{Scope, default_namespace, team_namespace};
+pub use summary::{Summary, UNREADABLE, Workers};
+pub use workers::refine;
+
+use kube::{
+    Client,
+    api::{Api, ApiResource, DynamicObject},
+};
+
+use crate::cluster::ApiError;
+
+/// The kind on the wire.
+pub fn resource() -> ApiResource {
+    ApiResource {
+        group: "butler.butlerlabs.dev".to_owned(),
+        version: "v1alpha1".to_owned(),
+        api_version: "butler.butlerlabs.dev/v1alpha1".to_owned(),
+        kind: "TenantCluster".to_owned(),
+        plural: "tenantclusters".to_owned(),
+    }
+}
+
+/// One tenant cluster, with every field the server has.
+pub async fn get(client: &Client, namespace: &str, name: &str) -> Result<DynamicObject, ApiError> {
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource());
+    api.get(name).await.map_err(|error| {
+        ApiError::new(format!("get tenant cluster `{name}` in namespace `{namespace}`"), error)
+    })
+}

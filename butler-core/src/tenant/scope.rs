@@ -1,0 +1,46 @@
+//! Which tenant clusters are meant.
+
+use kube::{
+    Client, Resource,
+    api::{Api, ApiResource, DynamicObject},
+};
+
+use crate::cluster::ApiError;
+
+/// A namespace or all of them, narrowed by labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// None: all namespaces.
+    pub namespace: Option<String>,
+    /// A label selector in the API's syntax.
+    pub selector: Option<String>,
+}
+
+impl Scope {
+    /// The collection on the wire.
+    pub(super) fn url(&self) -> String {
+        DynamicObject::url_path(&super::resource(), self.namespace.as_deref())
+    }
+
+    /// Completes "cannot …".
+    pub(super) fn action(&self, verb: &str) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{verb} tenant clusters in namespace `{namespace}`"),
+            None => format!("{verb} tenant clusters in all namespaces"),
+        }
+    }
+}
+
+/// The namespace of a team: what its status says, else the one its name leads to.
+pub async fn team_namespace(client: &Client, team: &str) -> Result<String, ApiError> {
+    let teams = ApiResource { kind: "Team".to_owned(), plural: "teams".to_owned(), ..super::resource() };
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &teams);
+    let found = api.get(team).await.map_err(|error| ApiError::new(format!("get team `{team}`"), error))?;
+    let namespace = found.data.pointer("/status/namespace").and_then(|value| value.as_str());
+    Ok(namespace.filter(|name| !name.is_empty()).map_or_else(|| default_namespace(team), str::to_owned))
+}
+
+/// The namespace a team has until its status names another.
+pub fn default_namespace(team: &str) -> String {
+    format!("team-{team}")
+}
