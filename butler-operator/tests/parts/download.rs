@@ -2,6 +2,7 @@ use std::{error::Error, sync::Mutex};
 
 use butler_core::error::{Code, Diagnose};
 use butler_operator::parts::{DownloadError, HELM, KIND, KUBECTL, Origin, PartError, Update};
+use butler_tests::http::{HttpServer, Reply};
 use flate2::{Compression, write::GzEncoder};
 use ring::digest;
 use rstest::rstest;
@@ -9,7 +10,6 @@ use rstest::rstest;
 use crate::{
     bench::{Bench, program},
     build::{builds, put_go},
-    http::{HttpServer, Reply},
 };
 
 fn sha256(bytes: &[u8]) -> String {
@@ -31,12 +31,21 @@ fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap().trim_end_matches(".sha256sum")
 }
 
+fn ok(body: impl Into<Vec<u8>>) -> Reply {
+    Reply::status(200, body)
+}
+
+fn not_found() -> Reply {
+    Reply::status(404, "")
+}
+
 /// Publishes a file and its checksum.
 fn publish(body: Vec<u8>) -> HttpServer {
-    HttpServer::start(move |path| match path.ends_with(".sha256sum") {
-        true => Reply::ok(format!("{}  other-file\n{}  {}\n", sha256(b"x"), sha256(&body), name(path))),
-        false => Reply::ok(body.clone()),
+    HttpServer::start(move |request| match request.path.ends_with(".sha256sum") {
+        true => ok(format!("{}  other-file\n{}  {}\n", sha256(b"x"), sha256(&body), name(&request.path))),
+        false => ok(body.clone()),
     })
+    .unwrap()
 }
 
 fn helm_member() -> String {
@@ -57,35 +66,37 @@ async fn a_plain_program_and_one_in_an_archive_are_downloaded_once() {
         assert_eq!(bench.executables(), [installed[0].found.path.clone()]);
         let again = bench.install(&[part]).await.unwrap();
         assert_eq!((again[0].origin, &again[0].found), (Origin::Present, &installed[0].found));
-        assert_eq!(server.requests(), 2);
+        assert_eq!(server.requests().len(), 2);
     }
 }
 
 #[tokio::test]
 async fn redirects_are_followed() {
     let body = program("0.33.0").into_bytes();
-    let server = HttpServer::start(move |path| match path {
-        path if path.ends_with(".sha256sum") => Reply::ok(sha256(&body)),
-        "/elsewhere" => Reply::ok(body.clone()),
-        _ => Reply::Redirect("/elsewhere".into()),
-    });
+    let server = HttpServer::start(move |request| match request.path.as_str() {
+        path if path.ends_with(".sha256sum") => ok(sha256(&body)),
+        "/elsewhere" => ok(body.clone()),
+        _ => Reply::redirect("/elsewhere"),
+    })
+    .unwrap();
     let bench = Bench::new().mirror(server.url());
     assert_eq!(bench.install(&[&KIND]).await.unwrap()[0].origin, Origin::Downloaded);
 }
 
 /// What a bad server does with the request for the program; its list of checksums is right.
 #[rstest]
-#[case::truncated(|body: &[u8]| Reply::Body { status: 200, body: body.to_vec(), sent: 9 }, "was cut off after 9 bytes")]
-#[case::absent(|_: &[u8]| Reply::not_found(), "answered 404")]
-#[case::failing(|_: &[u8]| Reply::Body { status: 503, body: b"busy".to_vec(), sent: 4 }, "answered 503")]
-#[case::circling(|_: &[u8]| Reply::Redirect("/around".into()), "no answer from")]
+#[case::truncated(|body: &[u8]| Reply::Truncated { body: body.to_vec(), sent: 9 }, "was cut off after 9 bytes")]
+#[case::absent(|_: &[u8]| not_found(), "answered 404")]
+#[case::failing(|_: &[u8]| Reply::status(503, "busy"), "answered 503")]
+#[case::circling(|_: &[u8]| Reply::redirect("/around"), "no answer from")]
 #[tokio::test]
 async fn a_bad_download_leaves_nothing_behind(#[case] reply: fn(&[u8]) -> Reply, #[case] said: &str) {
     let body = program("0.33.0").into_bytes();
-    let server = HttpServer::start(move |path| match path.ends_with(".sha256sum") {
-        true => Reply::ok(sha256(&body)),
+    let server = HttpServer::start(move |request| match request.path.ends_with(".sha256sum") {
+        true => ok(sha256(&body)),
         false => reply(&body),
-    });
+    })
+    .unwrap();
     let bench = Bench::new().mirror(server.url());
     let error = bench.install(&[&KIND]).await.unwrap_err();
     // Without Go that is the end of it.
@@ -95,28 +106,30 @@ async fn a_bad_download_leaves_nothing_behind(#[case] reply: fn(&[u8]) -> Reply,
 }
 
 #[rstest]
-#[case::absent(Reply::not_found, "answered 404")]
-#[case::empty(|| Reply::ok(""), "has no checksum for")]
-#[case::of_others(|| Reply::ok(format!("{}  kind-other\n", sha256(b"x"))), "has no checksum for")]
+#[case::absent(not_found, "answered 404")]
+#[case::empty(|| ok(""), "has no checksum for")]
+#[case::of_others(|| ok(format!("{}  kind-other\n", sha256(b"x"))), "has no checksum for")]
 #[tokio::test]
 async fn without_a_published_checksum_nothing_is_fetched(#[case] list: fn() -> Reply, #[case] said: &str) {
-    let server = HttpServer::start(move |path| match path.ends_with(".sha256sum") {
+    let server = HttpServer::start(move |request| match request.path.ends_with(".sha256sum") {
         true => list(),
-        false => Reply::ok(program("0.33.0")),
-    });
+        false => ok(program("0.33.0")),
+    })
+    .unwrap();
     let bench = Bench::new().mirror(server.url());
     let error = bench.install(&[&KIND]).await.unwrap_err();
     assert!(error.to_string().contains(said), "{error}");
-    assert_eq!(server.requests(), 1);
+    assert_eq!(server.requests().len(), 1);
     bench.assert_clean();
 }
 
 #[tokio::test]
 async fn a_wrong_checksum_is_an_error_that_a_build_does_not_hide() {
-    let server = HttpServer::start(|path| match path.ends_with(".sha256sum") {
-        true => Reply::ok(sha256(b"what was published")),
-        false => Reply::ok(program("0.33.0")),
-    });
+    let server = HttpServer::start(|request| match request.path.ends_with(".sha256sum") {
+        true => ok(sha256(b"what was published")),
+        false => ok(program("0.33.0")),
+    })
+    .unwrap();
     let bench = Bench::new().mirror(server.url());
     put_go(&bench);
     let error = bench.install(&[&KIND]).await.unwrap_err();

@@ -7,4 +7,3 @@ mod bench;
 mod build;
 mod download;
 mod find;
-mod http;
