@@ -5,6 +5,8 @@
 //! - [`error`]: classes, codes and hints every error of ours carries
 //! - [`event`]: what a long job tells the world, and its journal
 //! - [`nearest`]: "did you mean"
+//! - [`pki`]: certificate authorities and certificates
+//! - [`redact`]: texts that no log may show
 //! - [`settings`]: where each setting comes from, and the user's files
 //! - [`tenant`]: reading tenant clusters
 //!
@@ -16,5 +18,7 @@ pub mod cluster;
 pub mod error;
 pub mod event;
 pub mod nearest;
+pub mod pki;
+pub mod redact;
 pub mod settings;
 pub mod tenant;

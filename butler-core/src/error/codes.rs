@@ -2,7 +2,8 @@
 //! are views of it.
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
-//! journal, 14xx parts and processes, 16xx drivers, 19xx the programs themselves. A number is never reused.
+//! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 19xx the programs
+//! themselves. A number is never reused.
 
 use std::{fmt, str::FromStr};
 
@@ -209,6 +210,62 @@ codes! {
     PortsTaken = 1408, Failed, "no free port was found",
         "Every port in the range Butler uses is held by another process.",
         ["butleradm sandbox status", "ss -ltnp"];
+
+    NodeUnreachable = 1501, Transient, "the Talos node did not answer",
+        "Nothing listens on the node's port 50000 yet, the connection was reset, or the address is wrong. A node \
+         that boots, installs itself or restarts is silent for minutes.",
+        ["wait and repeat", "talosctl -n ADDRESS version --insecure"];
+    NodeTimeout = 1502, Timeout, "the Talos node did not answer in time",
+        "The connection stands but no answer came before the deadline.",
+        ["repeat the command", "talosctl -n ADDRESS dmesg"];
+    NodeCertificate = 1503, Failed, "the certificate of the Talos node was not accepted",
+        "The node shows another key than the one pinned, a certificate of another cluster, or one that is not \
+         valid at this time. Nothing was sent to it. Either another machine answers at this address, or the \
+         clocks disagree.",
+        ["compare the fingerprint with the one on the node's console", "check this machine's clock"];
+    NodeDenied = 1504, Forbidden, "the Talos node refused this identity",
+        "The node does not know the client certificate, or the role in it may not make the call.",
+        ["talosctl config info", "use the talosconfig that the bootstrap wrote"];
+    NodeConfigRefused = 1505, Invalid, "the Talos node refused the configuration",
+        "The node parsed or validated what it was given and said no; its own words name the field.",
+        ["talosctl validate --config FILE --mode metal"];
+    NodeNotReady = 1506, Transient, "the Talos node cannot do that yet",
+        "A service that the call needs is still starting, or the clock is not in sync.",
+        ["wait and repeat", "talosctl -n ADDRESS services"];
+    NodeUnsupported = 1507, Failed, "the Talos node does not offer that call",
+        "The call exists on control planes only, needs another version of Talos, or the node is still in \
+         maintenance mode.",
+        ["talosctl -n ADDRESS version"];
+    NodeRefused = 1508, Failed, "the Talos node reported an error",
+        "The node tried and failed; its message is the cause.",
+        ["talosctl -n ADDRESS services", "talosctl -n ADDRESS dmesg"];
+    NodeAnswerUnreadable = 1509, Failed, "the answer of the Talos node could not be understood",
+        "The reply is empty, cut off or not what the API promises. Something other than Talos may listen there.",
+        ["talosctl -n ADDRESS version"];
+    NodeNotFound = 1510, NotFound, "the Talos node has no such thing",
+        "The service, file or resource that was asked for does not exist on the node.",
+        ["talosctl -n ADDRESS services"];
+    SecretsInvalid = 1511, Invalid, "the secrets bundle is not valid",
+        "A key is missing, is not base64, or a certificate and its key do not belong together. Machine \
+         configurations are derived from the bundle, so nothing can be made without it.",
+        ["talosctl gen secrets", "restore secrets.yaml from the run's folder"];
+    MachineConfigInvalid = 1512, Invalid, "the machine configuration is not valid",
+        "The text is not YAML, has no main document, or a field has the wrong shape.",
+        ["talosctl validate --config FILE --mode metal"];
+    TalosconfigInvalid = 1513, Invalid, "the talosconfig is not valid",
+        "The file is not YAML, or lacks the context, certificate or key that a connection needs.",
+        ["talosctl config info --talosconfig FILE"];
+    PatchInvalid = 1514, Invalid, "a configuration patch cannot be applied",
+        "A patch names a path whose parent does not exist, removes what is not there, or has a value that is not \
+         JSON.",
+        ["compare the path with `machine` and `cluster` of the configuration"];
+    CertificateUnusable = 1515, Invalid, "a certificate or key cannot be used",
+        "The PEM text is damaged, holds a kind of key that is not supported, or key and certificate do not belong \
+         together.",
+        ["openssl x509 -in FILE -noout -text"];
+    CertificateNotSigned = 1516, Internal, "a certificate could not be signed",
+        "Making a key or a signature failed, although the input was checked before.",
+        ["repeat with -v and report it"];
 
     ProviderNotFound = 1601, NotFound, "the provider has no such machine, load balancer or image",
         "The provider answered, and what was asked for is not there, or does not carry the ownership tag of this \

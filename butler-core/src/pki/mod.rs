@@ -1,0 +1,44 @@
+//! Certificates: authorities of our own, the leaves they sign, and what a certificate says.
+//!
+//! Keys are Ed25519 or P-256, made by ring. Nothing here opens a connection or writes a file; the
+//! clock is an argument.
+
+mod authority;
+mod inspect;
+mod key;
+
+pub use authority::{Authority, Issued, Leaf, Usage};
+pub use inspect::{CertificateInfo, fingerprint};
+pub use key::{KeyKind, PrivateKey};
+
+use crate::error::{Code, Diagnose};
+
+/// Why a certificate or key could not be used or made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PkiError {
+    /// The text is not a PEM block, or not one with that content.
+    #[error("cannot read {what} from PEM")]
+    Malformed {
+        /// What was looked for.
+        what: &'static str,
+    },
+    /// The key is of a kind that ring does not sign with.
+    #[error("cannot use a private key that is neither Ed25519 nor P-256")]
+    Unsupported,
+    /// The key does not belong to the certificate beside it.
+    #[error("the private key does not belong to the certificate")]
+    Mismatch,
+    /// Making a key or signing failed.
+    #[error("cannot sign a certificate")]
+    Sign(#[source] rcgen::Error),
+}
+
+impl Diagnose for PkiError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Sign(_) => Code::CertificateNotSigned,
+            _ => Code::CertificateUnusable,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The Talos library against what real Talos tools say.
+
+mod protos;
