@@ -1,5 +1,6 @@
 //! The domain of Butler, free of terminals and processes.
 //!
+//! - [`api`]: the kinds of the API as Rust types, and their definitions
 //! - [`auth`]: the logins stored on this machine
 //! - [`cluster`]: finding a management cluster and talking to it
 //! - [`error`]: classes, codes and hints every error of ours carries
@@ -13,6 +14,7 @@
 //! Nothing here prints or reads the environment outside [`settings`].
 #![deny(missing_docs)]
 
+pub mod api;
 pub mod auth;
 pub mod cluster;
 pub mod error;

@@ -8,7 +8,7 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::{config, tools};
+use crate::commands::{config, crds, tools};
 
 /// Install and run the Butler platform
 #[derive(Debug, Parser)]
@@ -24,6 +24,7 @@ pub struct Cli {
 enum Command {
     Completion(completion::CompletionArgs),
     Config(config::ConfigArgs),
+    Crds(crds::CrdsArgs),
     Explain(explain::ExplainArgs),
     Man(man::ManArgs),
     Tools(tools::ToolsArgs),
@@ -39,6 +40,7 @@ impl Program for Cli {
         match self.command {
             Command::Completion(args) => completion::run::<Self>(&args, session),
             Command::Config(args) => config::run(&args, session),
+            Command::Crds(args) => crds::run(&args, session),
             Command::Explain(args) => explain::run(&args, session),
             Command::Man(args) => man::run::<Self>(&args, session),
             Command::Tools(args) => tools::run(args, session),

@@ -4,7 +4,9 @@
 //! request; [`ApiError`] is what any failed call becomes; [`request`] and [`pages`] fetch what
 //! kube's typed calls would make too large.
 
+pub mod change;
 mod connect;
+pub mod crds;
 mod deadline;
 mod error;
 mod kubeconfig;

@@ -1,4 +1,5 @@
 //! One file per command, a folder per group.
 
 pub(crate) mod config;
+pub(crate) mod crds;
 pub(crate) mod tools;

@@ -1,3 +1,4 @@
 //! The program as a person runs it; one module per command group.
 
+mod crds;
 mod tools;
