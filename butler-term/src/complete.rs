@@ -9,7 +9,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode, sync::mpsc, thread, t
 use butler_core::{
     cluster::{ConnectOptions, connect, names},
     error::Code,
-    settings::{Environment, env},
+    settings::{Environment, Settings, Sources, env, keys::KEYS},
 };
 use clap::CommandFactory;
 use clap_complete::{
@@ -21,8 +21,6 @@ use crate::args::raw_value;
 
 /// How long a shell waits for us at most.
 const DEADLINE: Duration = Duration::from_millis(200);
-/// Where tenant clusters are when nothing says otherwise.
-const DEFAULT_NAMESPACE: &str = "butler-tenants";
 
 /// Answers a shell that asks for candidates; none when this is a normal run.
 pub(crate) fn answer<P: CommandFactory>(args: &[OsString], environment: &Environment) -> Option<ExitCode> {
@@ -42,10 +40,9 @@ pub fn clusters() -> ArgValueCandidates {
     live(|line| async move {
         let connection = connect(&line.options(), &line.environment).await.ok()?;
         let everywhere = line.has("--all-namespaces", 'A');
-        let namespace = line.value("--namespace", Some('n'));
-        let namespace = namespace.as_deref().or(line.environment.get(env::BUTLER_NAMESPACE));
-        let namespace = (!everywhere).then(|| namespace.unwrap_or(DEFAULT_NAMESPACE));
-        names::cluster_names(&connection.client, namespace).await.ok()
+        let setting = || Settings::resolve(&Sources::of(&line.environment)).ok().map(|found| found.namespace);
+        let namespace = line.value("--namespace", Some('n')).or_else(setting)?;
+        names::cluster_names(&connection.client, (!everywhere).then_some(&namespace)).await.ok()
     })
 }
 
@@ -62,6 +59,13 @@ pub fn contexts() -> ArgValueCandidates {
     live(
         |line| async move { Some(names::context_names(line.options().kubeconfig.as_deref(), &line.environment)) },
     )
+}
+
+/// Names of settings, with what they do.
+pub fn settings() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        KEYS.iter().map(|key| CompletionCandidate::new(key.name).help(Some(key.doc.into()))).collect()
+    })
 }
 
 /// Error codes, with their titles.

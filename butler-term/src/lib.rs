@@ -4,6 +4,7 @@
 //! - [`ui`]: the streams; stdout is data, stderr is talk
 //! - [`prompt`], [`spinner`]: questions, and signs of life, on stderr
 //! - [`output`]: tables, JSON, YAML, names, templates
+//! - [`report`]: progress of long jobs
 //! - [`error`]: how a failure is shown
 //! - [`args`]: argument groups of both programs
 //! - [`commands`]: the commands both programs have
@@ -16,6 +17,7 @@ pub mod docs;
 pub mod error;
 pub mod output;
 pub mod prompt;
+pub mod report;
 pub mod run;
 pub mod spinner;
 pub mod theme;

@@ -10,7 +10,7 @@ use std::{
 
 use butler_core::{
     cluster::{ConnectOptions, Connection, connect},
-    error::Code,
+    error::{Code, Diagnose},
     settings::{Environment, Settings, SettingsError, Sources},
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
@@ -62,7 +62,9 @@ impl Session {
         match &self.settings {
             Ok(settings) => settings.output.parse().unwrap_or_default(),
             Err(error) => {
-                self.ui.warning(format_args!("settings are not used: {error}"));
+                let mut problems = error.problems();
+                problems.insert(0, error.to_string());
+                self.ui.warning(format_args!("settings are not used: {}", problems.join("\n  ")));
                 Format::default()
             }
         }

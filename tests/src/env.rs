@@ -56,6 +56,7 @@ impl Env {
         let vars: BTreeMap<&str, OsString> = BTreeMap::from([
             ("BUTLER_CLOCK", Self::CLOCK.into()),
             ("BUTLER_HOME", self.butler_home().into()),
+            ("BUTLER_SYSTEM_CONFIG", self.dir.path().join("etc/config.toml").into()),
             ("COLUMNS", "120".into()),
             ("HOME", self.home().into()),
             ("LANG", "C.UTF-8".into()),
@@ -64,6 +65,7 @@ impl Env {
             ("PATH", "/usr/bin:/bin".into()),
             ("TERM", "dumb".into()),
             ("TMPDIR", self.temp_dir().into()),
+            ("TZ", "UTC".into()),
         ]);
         Invocation::new(program.as_ref(), vars, self.work_dir())
     }

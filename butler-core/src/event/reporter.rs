@@ -39,6 +39,12 @@ pub trait Consumer {
     fn tick(&mut self, _now: Timestamp) {}
 }
 
+impl<F: FnMut(&Event)> Consumer for F {
+    fn event(&mut self, event: &Event) {
+        self(event);
+    }
+}
+
 /// Keeps every event, for tests.
 #[derive(Debug, Default)]
 pub struct Recording {
@@ -385,16 +391,13 @@ mod tests {
 
     #[tokio::test]
     async fn state_is_shown_while_the_job_is_silent() {
-        struct Seen(Option<tokio::sync::oneshot::Sender<u64>>);
-        impl Consumer for Seen {
-            fn event(&mut self, event: &Event) {
-                if let (EventKind::Progress(progress), Some(seen)) = (&event.kind, self.0.take()) {
-                    let _ = seen.send(progress.done);
-                }
-            }
-        }
         let (sender, seen) = tokio::sync::oneshot::channel();
-        let mut consumer = Seen(Some(sender));
+        let mut sender = Some(sender);
+        let mut consumer = |event: &Event| {
+            if let (EventKind::Progress(progress), Some(sender)) = (&event.kind, sender.take()) {
+                let _ = sender.send(progress.done);
+            }
+        };
         let work = run(RunId::new(Timestamp::now()), &mut [&mut consumer], async |reporter| {
             reporter.progress("copy", 3, None, Unit::Bytes);
             assert_eq!(seen.await.unwrap(), 3);

@@ -97,6 +97,18 @@ impl Problem {
         self
     }
 
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Malformed { at: place, .. }
+            | Self::Unknown { at: Some(Origin::File(place)), .. }
+            | Self::Invalid { at: Some(Origin::File(place)), .. } => {
+                Some(format!("correct line {} of {}", place.line, place.path.display()))
+            }
+            Self::Invalid { at: Some(Origin::Variable(name)), .. } => Some(format!("unset {name}")),
+            _ => None,
+        }
+    }
+
     fn code(&self) -> Code {
         match self {
             Self::Unreadable { .. } => Code::FileUnreadable,
@@ -185,6 +197,13 @@ impl Diagnose for SettingsError {
                 problems.iter().map(Problem::to_string).collect()
             }
             _ => Vec::new(),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Home(error) => error.hints(),
+            Self::Problems(problems) => problems.iter().filter_map(Problem::hint).collect(),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! `config.toml`: read with positions, edited without losing comments, order or formatting.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
-use fs_err as fs;
 use toml::de::{DeTable, DeValue};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 

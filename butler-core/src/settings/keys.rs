@@ -47,7 +47,7 @@ pub const KEYS: &[Key] = &[
         name: "namespace",
         default: Some("butler-tenants"),
         env: env::BUTLER_NAMESPACE,
-        doc: "Namespace of tenant clusters when -n is not given",
+        doc: "Namespace of tenant clusters without -n",
         kind: Kind::Text,
         apply: |settings, text| {
             settings.namespace = label(text)?;
@@ -58,7 +58,7 @@ pub const KEYS: &[Key] = &[
         name: "output",
         default: Some("table"),
         env: env::BUTLER_OUTPUT,
-        doc: "Output format when -o is not given: table, wide, json, yaml or name",
+        doc: "Output format without -o: table, wide, json, yaml or name",
         kind: Kind::Text,
         apply: |settings, text| {
             settings.output = one_of(text, &["table", "wide", "json", "yaml", "name"])?;
@@ -80,7 +80,7 @@ pub const KEYS: &[Key] = &[
         name: "tools.dir",
         default: None,
         env: env::BUTLER_TOOLS_DIR,
-        doc: "Directory searched first for etcd, kube-apiserver and the other parts",
+        doc: "Directory to look in first for etcd and the other parts",
         kind: Kind::Text,
         apply: |settings, text| {
             settings.tools_dir = Some(absolute(text)?);

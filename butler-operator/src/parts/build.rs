@@ -5,7 +5,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use butler_core::settings::Environment;
@@ -119,8 +119,8 @@ impl Go {
         Ok(go)
     }
 
-    /// Builds parts of one module into `out`; `beat` hears once a second how long it has taken and
-    /// what Go said last.
+    /// Builds parts of one module into `out`; `beat` hears once a second how many packages Go has
+    /// named: it names each when it is compiled.
     pub(super) async fn build(
         &self,
         module: &Module,
@@ -128,7 +128,7 @@ impl Go {
         work: &Path,
         out: &Path,
         log: &Path,
-        beat: &(dyn Fn(Duration, &str) + Send + Sync),
+        beat: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<(), BuildError> {
         let write = |path: &Path| {
             let path = path.to_owned();
@@ -152,14 +152,13 @@ impl Go {
             .stderr(log_copy);
         let mut child =
             command.spawn().map_err(|source| BuildError::BadGo { path: self.program.clone(), source })?;
-        let start = Instant::now();
         let mut ticks = tokio::time::interval(BEAT);
         let status = loop {
             tokio::select! {
                 ended = child.wait() => {
                     break ended.map_err(|source| BuildError::BadGo { path: self.program.clone(), source })?;
                 }
-                _ = ticks.tick() => beat(start.elapsed(), tail(log, 1).trim()),
+                _ = ticks.tick() => beat(tail(log, usize::MAX).lines().count() as u64),
             }
         };
         if status.success() {

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use butler_core::settings::{HomeError, home};
+use butler_core::{
+    event::{EventKind, Level, Reporter, Unit},
+    settings::{HomeError, home},
+};
 use fs_err as fs;
 use serde::Serialize;
 
@@ -50,73 +53,28 @@ pub struct Installed {
     pub origin: Origin,
 }
 
-/// What happens while parts are installed.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Update<'a> {
-    /// Another process installs the same parts.
-    Waiting {
-        /// What is waited for.
-        parts: &'a [&'static Part],
-        /// For how long already.
-        elapsed: Duration,
-    },
-    /// Bytes arrive.
-    Downloading {
-        /// Of what.
-        part: &'static Part,
-        /// How many so far.
-        done: u64,
-        /// How many there will be, if the server says.
-        total: Option<u64>,
-    },
-    /// A download failed; the part is built instead.
-    NotDownloaded {
-        /// Which part.
-        part: &'static Part,
-        /// Why.
-        error: &'a DownloadError,
-    },
-    /// Go is at work. Said every second.
-    Building {
-        /// On what.
-        parts: &'a [&'static Part],
-        /// For how long already.
-        elapsed: Duration,
-        /// How long it takes on two cores with nothing cached.
-        usual: Duration,
-        /// What Go said last.
-        said: &'a str,
-    },
-    /// A part is in its place.
-    Done(&'a Installed),
-}
-
-/// Who wants to hear about it.
-pub type Progress<'a> = dyn Fn(Update<'_>) + Send + Sync + 'a;
-
 impl Parts {
     /// Makes sure that these parts are there, and says where, in the given order. What is found is
     /// left alone; what is missing is downloaded, else built. Parts finished before a failure stay.
     pub async fn install(
         &self,
         parts: &[&'static Part],
-        progress: &Progress<'_>,
+        reporter: &Reporter,
     ) -> Result<Vec<Installed>, PartError> {
         let mut done: Vec<Installed> = Vec::new();
         for module in modules(parts) {
             let group: Vec<_> =
                 parts.iter().copied().filter(|part| part.module.name == module.name).collect();
-            let missing = self.missing(&group, &mut done, progress).await?;
+            let missing = self.missing(&group, &mut done, reporter).await?;
             if missing.is_empty() {
                 continue;
             }
             home::make_private_dir(&self.tools)?;
-            let _lock = self.lock(module, &missing, progress).await?;
+            let _lock = self.lock(module, &missing, reporter).await?;
             // Whoever held the lock may have installed them.
-            let missing = self.missing(&missing, &mut done, progress).await?;
+            let missing = self.missing(&missing, &mut done, reporter).await?;
             if !missing.is_empty() {
-                self.fill(module, &missing, &mut done, progress).await?;
+                self.fill(module, &missing, &mut done, reporter).await?;
             }
         }
         let position = |installed: &Installed| parts.iter().position(|part| *part == installed.found.part);
@@ -129,12 +87,12 @@ impl Parts {
         &self,
         parts: &[&'static Part],
         done: &mut Vec<Installed>,
-        progress: &Progress<'_>,
+        reporter: &Reporter,
     ) -> Result<Vec<&'static Part>, PartError> {
         let mut missing = Vec::new();
         for part in parts {
             match self.find(part).await {
-                Ok(found) => note(Installed { found, origin: Origin::Present }, done, progress),
+                Ok(found) => note(Installed { found, origin: Origin::Present }, done, reporter).await,
                 Err(PartError::NotFound { .. }) => missing.push(*part),
                 Err(error) => return Err(error),
             }
@@ -148,23 +106,29 @@ impl Parts {
         module: &Module,
         parts: &[&'static Part],
         done: &mut Vec<Installed>,
-        progress: &Progress<'_>,
+        reporter: &Reporter,
     ) -> Result<(), PartError> {
         let work = Work::fresh(self.tools.join(format!(".work-{}", module.name)))?;
         let mut to_build = Vec::new();
         let mut failure = None;
         for part in parts {
-            let beat = |done, total| progress(Update::Downloading { part, done, total });
+            let task = format!("downloading {part} {}", part.version);
+            let beat = |done, total| reporter.progress(&task, done, total, Unit::Bytes);
             match self.downloads.fetch(part, &work.dir, &beat).await {
                 Ok(file) => {
                     let found = self.put(part, &file).await?;
-                    note(Installed { found, origin: Origin::Downloaded }, done, progress);
+                    note(Installed { found, origin: Origin::Downloaded }, done, reporter).await;
                 }
                 Err(source) if source.is_final() => {
                     return Err(PartError::Download { name: part.name, source });
                 }
                 Err(error) => {
-                    progress(Update::NotDownloaded { part, error: &error });
+                    // What the person knows, or was told with an earlier part, is a detail.
+                    let level = match error {
+                        DownloadError::Offline | DownloadError::NotAllowed => Level::Debug,
+                        _ => Level::Info,
+                    };
+                    say(reporter, level, format!("{part} is not downloaded: {error}")).await;
                     to_build.push(*part);
                     failure.get_or_insert((part.name, error));
                 }
@@ -179,15 +143,19 @@ impl Parts {
         let out = work.dir.join("bin");
         fs::create_dir(&out).map_err(|source| HomeError::Write { path: out.clone(), source })?;
         let log = self.tools.join(format!("build-{}.log", module.name));
-        let beat = |elapsed, said: &str| {
-            progress(Update::Building { parts: &to_build, elapsed, usual: module.usual, said });
+        let phase = format!("Building {} with Go", list(&to_build));
+        let usual = module.usual.as_secs().div_ceil(60);
+        let beat = |packages| reporter.progress("packages compiled", packages, None, Unit::Items);
+        let build = async {
+            say(reporter, Level::Info, format!("about {usual} min on two cores with nothing cached")).await;
+            go.build(module, &to_build, &work.dir, &out, &log, &beat).await.map_err(failed)
         };
-        go.build(module, &to_build, &work.dir, &out, &log, &beat).await.map_err(failed)?;
+        reporter.phase(&phase, build).await?;
         for part in &to_build {
             let found = self.put(part, &out.join(part.name)).await.map_err(|error| {
                 failed(BuildError::Unusable { log: log.clone(), source: Box::new(error) })
             })?;
-            note(Installed { found, origin: Origin::Built }, done, progress);
+            note(Installed { found, origin: Origin::Built }, done, reporter).await;
         }
         Ok(())
     }
@@ -220,21 +188,22 @@ impl Parts {
         &self,
         module: &Module,
         parts: &[&'static Part],
-        progress: &Progress<'_>,
+        reporter: &Reporter,
     ) -> Result<File, PartError> {
         let path = self.tools.join(format!(".lock-{}", module.name));
         let unwritable = |source: io::Error| HomeError::Write { path: path.clone(), source };
         let file = File::options().create(true).append(true).open(&path).map_err(unwritable)?;
-        let start = Instant::now();
+        let (start, mut said) = (Instant::now(), false);
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(unwritable(error).into()),
                 Err(TryLockError::WouldBlock) => {}
             }
-            let elapsed = start.elapsed();
-            if elapsed >= LOCK_PATIENCE {
-                progress(Update::Waiting { parts, elapsed });
+            if start.elapsed() >= LOCK_PATIENCE && !said {
+                let message = format!("waiting for another process that installs {}", list(parts));
+                say(reporter, Level::Info, message).await;
+                said = true;
             }
             tokio::time::sleep(LOCK_RETRY).await;
         }
@@ -265,9 +234,18 @@ impl Drop for Work {
     }
 }
 
-fn note(installed: Installed, done: &mut Vec<Installed>, progress: &Progress<'_>) {
-    progress(Update::Done(&installed));
+async fn note(installed: Installed, done: &mut Vec<Installed>, reporter: &Reporter) {
+    let Found { part, version, path, .. } = &installed.found;
+    let (level, message) = match installed.origin {
+        Origin::Present => (Level::Debug, format!("{part} {version} is there: {}", path.display())),
+        Origin::Downloaded | Origin::Built => (Level::Info, format!("{part} {version} is installed")),
+    };
+    say(reporter, level, message).await;
     done.push(installed);
+}
+
+async fn say(reporter: &Reporter, level: Level, message: String) {
+    reporter.emit(EventKind::Log { level, target: "tools".to_owned(), message }).await;
 }
 
 /// The modules of these parts, each once, in the order of the table.
@@ -278,6 +256,11 @@ fn modules(parts: &[&'static Part]) -> Vec<&'static Module> {
     modules
 }
 
+/// For backticks around it.
 fn names(parts: &[&'static Part]) -> String {
     parts.iter().map(|part| part.name).collect::<Vec<_>>().join("`, `")
+}
+
+fn list(parts: &[&'static Part]) -> String {
+    parts.iter().map(|part| part.name).collect::<Vec<_>>().join(", ")
 }

@@ -20,7 +20,7 @@ pub use build::BuildError;
 pub use download::DownloadError;
 pub use error::PartError;
 pub use find::{Found, Passed, Reason, Search, Source};
-pub use install::{Installed, Origin, Progress, Update};
+pub use install::{Installed, Origin};
 pub use table::{
     ALL, ETCD, HELM, KIND, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBECTL, Part,
     UnknownPart,

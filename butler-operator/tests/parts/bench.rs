@@ -7,8 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use butler_core::settings::{Environment, Home};
-use butler_operator::parts::{Installed, Part, PartError, Parts, Update};
+use butler_core::{
+    event::{self, Event, EventKind, Reporter, RunId},
+    settings::{Environment, Home},
+};
+use butler_operator::parts::{Installed, Part, PartError, Parts};
 use tempfile::TempDir;
 
 /// An address where nobody listens: port 1 is reserved and never given out.
@@ -56,7 +59,19 @@ impl Bench {
     }
 
     pub(crate) async fn install(&self, parts: &[&'static Part]) -> Result<Vec<Installed>, PartError> {
-        self.parts().install(parts, &|_: Update<'_>| {}).await
+        self.parts().install(parts, &Reporter::null()).await
+    }
+
+    /// The same, with somebody who listens.
+    pub(crate) async fn install_and_hear(
+        &self,
+        parts: &[&'static Part],
+        mut hear: impl FnMut(&EventKind),
+    ) -> Result<Vec<Installed>, PartError> {
+        let mut consumer = |event: &Event| hear(&event.kind);
+        let run_id = RunId::new(Environment::default().now());
+        let job = async |reporter| self.parts().install(parts, &reporter).await;
+        event::run(run_id, &mut [&mut consumer], job).await
     }
 
     /// Files below the home that could be executed.

@@ -1,8 +1,11 @@
 use std::{fs, path::PathBuf, sync::Mutex, time::Duration};
 
-use butler_core::error::{Code, Diagnose};
+use butler_core::{
+    error::{Code, Diagnose},
+    event::EventKind,
+};
 use butler_operator::parts::{
-    ALL, BuildError, ETCD, KIND, KUBE_APISERVER, KUBE_SCHEDULER, KUBECTL, Origin, PartError, Update,
+    ALL, BuildError, ETCD, KIND, KUBE_APISERVER, KUBE_SCHEDULER, KUBECTL, Origin, PartError,
 };
 
 use crate::bench::{Bench, script};
@@ -63,13 +66,15 @@ async fn two_at_once_build_once() {
     let hold = go(&bench).with_extension("hold");
     fs::write(&hold, "").unwrap();
     // The one that has to wait says so, and then the build may end.
-    let hear = |update: Update<'_>| {
-        if matches!(update, Update::Waiting { .. }) {
+    let hear = |kind: &EventKind| {
+        if matches!(kind, EventKind::Log { message, .. } if message.starts_with("waiting for another process"))
+        {
             let _ = fs::remove_file(&hold);
         }
     };
-    let (wanted, one, two) = ([&KIND], bench.parts(), bench.parts());
-    let (one, two) = tokio::join!(one.install(&wanted, &hear), two.install(&wanted, &hear));
+    let wanted = [&KIND];
+    let (one, two) =
+        tokio::join!(bench.install_and_hear(&wanted, hear), bench.install_and_hear(&wanted, hear));
     let mut origins = [one.unwrap()[0].origin, two.unwrap()[0].origin];
     origins.sort_by_key(|origin| *origin == Origin::Present);
     assert_eq!(origins, [Origin::Built, Origin::Present]);
@@ -82,15 +87,14 @@ async fn an_abandoned_build_leaves_no_program_and_no_lock() {
     put_go(&bench);
     let hold = go(&bench).with_extension("hold");
     fs::write(&hold, "").unwrap();
-    let (wanted, parts) = ([&KIND], bench.parts());
-    let beats = Mutex::new(0);
-    let hear = |update: Update<'_>| {
-        if matches!(update, Update::Building { .. }) {
+    let (wanted, beats) = ([&KIND], Mutex::new(0));
+    let hear = |kind: &EventKind| {
+        if matches!(kind, EventKind::Progress(_)) {
             *beats.lock().unwrap() += 1;
         }
     };
     tokio::select! {
-        _ = parts.install(&wanted, &hear) => panic!("the build cannot have ended"),
+        _ = bench.install_and_hear(&wanted, hear) => panic!("the build cannot have ended"),
         () = async { while *beats.lock().unwrap() < 2 || builds(&bench) == 0 { tokio::time::sleep(Duration::from_millis(20)).await } } => {}
     }
     bench.assert_clean();

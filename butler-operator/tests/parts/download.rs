@@ -1,7 +1,10 @@
-use std::{error::Error, sync::Mutex};
+use std::error::Error;
 
-use butler_core::error::{Code, Diagnose};
-use butler_operator::parts::{DownloadError, HELM, KIND, KUBECTL, Origin, PartError, Update};
+use butler_core::{
+    error::{Code, Diagnose},
+    event::EventKind,
+};
+use butler_operator::parts::{DownloadError, HELM, KIND, KUBECTL, Origin, PartError};
 use butler_tests::http::{HttpServer, Reply};
 use flate2::{Compression, write::GzEncoder};
 use ring::digest;
@@ -163,14 +166,15 @@ async fn a_download_of_another_version_is_not_put_in_place() {
 async fn without_a_network_only_the_first_download_is_tried() {
     let bench = Bench::new();
     put_go(&bench);
-    let said = Mutex::new(Vec::new());
-    let hear = |update: Update<'_>| {
-        if let Update::NotDownloaded { error, .. } = update {
-            said.lock().unwrap().push(error.to_string());
+    let mut said = Vec::new();
+    let hear = |kind: &EventKind| {
+        if let EventKind::Log { message, .. } = kind
+            && let Some((_, why)) = message.split_once(" is not downloaded: ")
+        {
+            said.push(why.to_owned());
         }
     };
-    bench.parts().install(&[&KIND, &KUBECTL], &hear).await.unwrap();
-    let said = said.into_inner().unwrap();
+    bench.install_and_hear(&[&KIND, &KUBECTL], hear).await.unwrap();
     assert!(said[0].starts_with("no answer from `http://127.0.0.1:1/"), "{said:?}");
     assert_eq!(said[1..], ["there is no network"]);
 }

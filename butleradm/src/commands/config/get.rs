@@ -1,7 +1,7 @@
 //! `config get KEY`: one value, alone, for scripts.
 
 use butler_core::settings::{SettingsError, keys::Key};
-use butler_term::{CommandResult, run::Session};
+use butler_term::{CommandResult, complete, run::Session};
 use clap::Args;
 
 /// Print the value of a setting
@@ -10,6 +10,7 @@ use clap::Args;
 #[derive(Args, Debug)]
 pub(super) struct ConfigGetArgs {
     /// Name of the setting, such as namespace
+    #[arg(add = complete::settings())]
     key: String,
 }
 

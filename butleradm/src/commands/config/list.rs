@@ -4,7 +4,7 @@ use butler_core::settings::layers::{Entry, Origin};
 use butler_term::{
     CommandResult,
     args::OutputArgs,
-    output::{Format, Render, Table, View},
+    output::{Render, Table, View},
     run::Session,
 };
 use clap::Args;
@@ -12,6 +12,8 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 
 /// List every setting and its value
+///
+/// The wide format also shows the default and the environment variable of each.
 #[derive(Args, Debug)]
 pub(super) struct ConfigListArgs {
     /// Show where each value comes from
@@ -26,8 +28,7 @@ pub(super) struct ConfigListArgs {
 pub(super) fn run(args: &ConfigListArgs, session: &Session) -> CommandResult {
     let entries = session.settings()?.entries();
     let format = session.format(&args.output);
-    let origin = args.origin || format == Format::Wide;
-    session.ui.render(&Listing { entries, origin }, &format)
+    session.ui.render(&Listing { entries, origin: args.origin }, &format)
 }
 
 struct Listing<'a> {
@@ -36,14 +37,17 @@ struct Listing<'a> {
 }
 
 impl Render for Listing<'_> {
-    fn table(&self, _: &View) -> Table {
+    fn table(&self, view: &View) -> Table {
         let mut columns = vec!["key", "value"];
-        columns.extend(self.origin.then_some("origin"));
+        columns.extend((self.origin || view.wide).then_some("origin"));
+        columns.extend(["default", "variable"].into_iter().filter(|_| view.wide));
         let mut table = Table::new(columns);
         for entry in self.entries {
-            let value = entry.value.as_deref().unwrap_or("-");
-            let mut row = vec![entry.key.name.into(), value.into()];
-            row.extend(self.origin.then(|| entry.origin.to_string().into()));
+            let mut row = vec![entry.key.name.into(), entry.value.as_deref().unwrap_or("-").into()];
+            row.extend((self.origin || view.wide).then(|| entry.origin.to_string().into()));
+            if view.wide {
+                row.extend([entry.key.default.unwrap_or("-").into(), entry.key.env.into()]);
+            }
             table.push(row);
         }
         table

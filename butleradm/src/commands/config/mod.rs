@@ -51,9 +51,7 @@ fn keys_help() -> StyledStr {
     let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
     let mut help = String::from("Settings:\n");
     for key in KEYS {
-        help += &format!("  {:width$}  {} [{}", key.name, key.doc, key.env);
-        help += &key.default.map(|value| format!(", default {value}")).unwrap_or_default();
-        help += "]\n";
+        help += &format!("  {:width$}  {}\n", key.name, key.doc);
     }
     help.into()
 }

@@ -5,7 +5,7 @@ use butler_core::settings::{
     keys::Key,
     layers::{Entry, Origin},
 };
-use butler_term::{CommandResult, run::Session};
+use butler_term::{CommandResult, complete, run::Session};
 use clap::Args;
 
 use super::user_file;
@@ -16,6 +16,7 @@ use super::user_file;
 #[derive(Args, Debug)]
 pub(super) struct ConfigSetArgs {
     /// Name of the setting, such as namespace
+    #[arg(add = complete::settings())]
     key: String,
 
     /// New value

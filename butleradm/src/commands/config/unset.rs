@@ -1,6 +1,6 @@
 //! `config unset KEY`: removes a value from the user's file.
 
-use butler_term::{CommandResult, run::Session};
+use butler_term::{CommandResult, complete, run::Session};
 use clap::Args;
 
 use super::user_file;
@@ -11,6 +11,7 @@ use super::user_file;
 #[derive(Args, Debug)]
 pub(super) struct ConfigUnsetArgs {
     /// Name of the setting, such as namespace
+    #[arg(add = complete::settings())]
     key: String,
 }
 
