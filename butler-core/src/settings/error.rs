@@ -105,6 +105,7 @@ impl Problem {
                 Some(format!("correct line {} of {}", place.line, place.path.display()))
             }
             Self::Invalid { at: Some(Origin::Variable(name)), .. } => Some(format!("unset {name}")),
+            Self::Invalid { at: None, .. } => Some("butleradm config --help".to_owned()),
             _ => None,
         }
     }
@@ -203,7 +204,11 @@ impl Diagnose for SettingsError {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Home(error) => error.hints(),
-            Self::Problems(problems) => problems.iter().filter_map(Problem::hint).collect(),
+            Self::Problems(problems) => {
+                let mut hints: Vec<String> = problems.iter().filter_map(Problem::hint).collect();
+                hints.dedup();
+                hints
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 //! The program as a person runs it; one module per command group.
 
+mod config;
 mod crds;
 mod tools;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
+use butler_core::event::{Event, EventKind, Outcome};
 use butler_tests::{Env, Invocation, Signal};
 
 /// Longer than anything here takes on a busy machine.
@@ -183,5 +184,30 @@ fn a_killed_build_is_taken_up_by_the_next_process() -> Result<()> {
     assert_eq!(found.stdout, format!("{}\n", machine.cache("kind-0.33.0/kind").display()));
     assert!(!machine.cache(".work-kind").exists());
     assert_eq!(machine.builds(), 2);
+    Ok(())
+}
+
+#[test]
+fn events_tell_the_whole_job_and_how_it_ended() -> Result<()> {
+    let machine = Machine::new()?;
+    machine.script("bin/go", GO)?;
+    machine.script("bin/go.hold", "")?;
+    let events = |output: &str| -> Result<Vec<Event>> {
+        output.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    };
+    let args = ["install", "kind", "--events", "ndjson"];
+    let stopped = machine.tools(&args).spawn()?;
+    wait_for(&machine.path("bin/go.builds"))?;
+    stopped.signal(Signal::TERM);
+    let stopped = stopped.wait(LIMIT)?.failed_with(130)?;
+    let end = events(&stopped.stdout)?.pop().map(|event| event.kind);
+    assert_eq!(end, Some(EventKind::finished(Outcome::Cancelled)), "{stopped}");
+
+    fs::remove_file(machine.path("bin/go.hold"))?;
+    let said = events(&machine.tools(&args).run()?.success()?.stdout)?;
+    assert!(said.iter().map(|event| event.seq).eq(1..=said.len() as u64), "{said:?}");
+    let phase = EventKind::PhaseStarted { phase: "Building kind with Go".to_owned() };
+    assert!(said.iter().any(|event| event.kind == phase), "{said:?}");
+    assert_eq!(said.last().map(|event| &event.kind), Some(&EventKind::finished(Outcome::Succeeded)));
     Ok(())
 }
