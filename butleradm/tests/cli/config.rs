@@ -38,7 +38,8 @@ fn list_shows_where_each_value_comes_from() -> Result<()> {
     tools.download   false   [TEMP]/butler/config.toml:5:12
     ");
     let json = config(&env, &["list", "-o", "json"]).run()?.success()?.json()?;
-    let line = |key: &str| json.as_array()?.iter().find(|entry| entry["key"] == key)?["origin"]["line"].as_u64();
+    let line =
+        |key: &str| json.as_array()?.iter().find(|entry| entry["key"] == key)?["origin"]["line"].as_u64();
     assert_eq!((line("namespace"), line("tools.download"), line("output")), (Some(2), Some(5), None));
     Ok(())
 }
