@@ -64,18 +64,6 @@ pub struct ConnectArgs {
     pub kubeconfig: Option<PathBuf>,
 }
 
-/// Which namespaces a command looks into.
-#[derive(Args, Clone, Debug, Default)]
-pub struct NamespaceArgs {
-    /// Namespace to look into
-    #[arg(short, long, value_name = "NAMESPACE", add = complete::namespaces())]
-    pub namespace: Option<String>,
-
-    /// Look into all namespaces
-    #[arg(short = 'A', long, conflicts_with = "namespace")]
-    pub all_namespaces: bool,
-}
-
 /// The `-o` flag of commands that print data.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::{CommandError, CommandResult};
 
 pub use table::{Cell, Table, age};
+pub use text::one_line;
 
 /// The value of `-o`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

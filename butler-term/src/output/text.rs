@@ -11,7 +11,7 @@ pub(crate) fn width(text: &str) -> usize {
 
 /// One line without anything a terminal would obey: line breaks and tabs become spaces, other
 /// control characters a replacement mark. An object's field must not be able to move the cursor.
-pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+pub fn one_line(text: &str) -> Cow<'_, str> {
     clean(text, |c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { char::REPLACEMENT_CHARACTER })
 }
 

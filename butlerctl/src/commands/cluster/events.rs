@@ -4,19 +4,21 @@ use butler_core::tenant::{self, Event};
 use butler_term::{
     CommandResult,
     args::{ConnectArgs, OutputArgs},
-    output::{Cell, Format, Render, Table, View, age},
+    complete,
+    output::{Cell, Render, Table, View, age},
     run::Session,
     theme,
 };
 use clap::Args;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{missing, scope::NamespaceArgs};
+use super::{WAITING, missing, scope::NamespaceArgs};
 
 /// Show what happened to a tenant cluster, newest first
 #[derive(Args, Debug)]
 pub(crate) struct ClusterEventsArgs {
     /// Name of the cluster
+    #[arg(add = complete::clusters())]
     name: String,
 
     #[command(flatten)]
@@ -39,16 +41,18 @@ pub(crate) fn run(args: &ClusterEventsArgs, session: &Session) -> CommandResult 
     session.block_on(async {
         let connection = session.connect(&args.connect).await?;
         let namespace = args.namespace.resolve(session, &connection).await?;
+        let spinner = session.ui.spinner(WAITING);
         let mut events = tenant::events(&connection.client, &namespace, &args.name).await?;
         if events.is_empty() {
             // Silence about a cluster that never was would mislead.
             if let Err(error) = tenant::get(&connection.client, &namespace, &args.name).await {
                 return Err(missing::explain(&connection, &namespace, &args.name, error).await);
             }
-            if matches!(format, Format::Table | Format::Wide) {
+            if format.is_for_people() {
                 session.ui.status(format_args!("no events of tenant cluster `{}`", args.name));
             }
         }
+        drop(spinner);
         if args.limit > 0 {
             events.truncate(args.limit);
         }

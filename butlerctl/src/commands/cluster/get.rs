@@ -7,7 +7,8 @@ use butler_core::{
 use butler_term::{
     CommandError, CommandResult,
     args::{ConnectArgs, OutputArgs},
-    output::{Format, Render, Table, View, age},
+    complete,
+    output::{Format, Render, Table, View, age, one_line},
     run::Session,
     theme,
 };
@@ -15,7 +16,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{condition, missing, rows, scope::NamespaceArgs};
+use super::{WAITING, condition, missing, rows, scope::NamespaceArgs};
 
 /// Show one tenant cluster with its conditions and addons
 ///
@@ -23,6 +24,7 @@ use super::{condition, missing, rows, scope::NamespaceArgs};
 #[derive(Args, Debug)]
 pub(crate) struct ClusterGetArgs {
     /// Name of the cluster
+    #[arg(add = complete::clusters())]
     name: String,
 
     #[command(flatten)]
@@ -41,6 +43,7 @@ pub(crate) fn run(args: &ClusterGetArgs, session: &Session) -> CommandResult {
     session.block_on(async {
         let connection = session.connect(&args.connect).await?;
         let namespace = args.namespace.resolve(session, &connection).await?;
+        let spinner = session.ui.spinner(WAITING);
         let object = match tenant::get(&connection.client, &namespace, &args.name).await {
             Ok(object) => object,
             Err(error) => return Err(missing::explain(&connection, &namespace, &args.name, error).await),
@@ -49,7 +52,8 @@ pub(crate) fn run(args: &ClusterGetArgs, session: &Session) -> CommandResult {
             CommandError::new(Code::Internal, "cannot serialise the result").caused_by(&error)
         })?;
         let object = Object(rows::without_managed_fields(object));
-        if !matches!(format, Format::Table | Format::Wide) {
+        if !format.is_for_people() {
+            drop(spinner);
             return session.ui.render(&object, &format);
         }
         let mut summary = Summary::of(&object.0);
@@ -57,6 +61,7 @@ pub(crate) fn run(args: &ClusterGetArgs, session: &Session) -> CommandResult {
         if let Err(error) = tenant::refine(&connection.client, &mut summary).await {
             session.ui.detail(format_args!("{error} ({}); showing the cluster's own status", error.code()));
         }
+        drop(spinner);
         let view = session.ui.view(format == Format::Wide);
         session.ui.data(&page(&summary, &object.0, &view))
     })
@@ -64,12 +69,13 @@ pub(crate) fn run(args: &ClusterGetArgs, session: &Session) -> CommandResult {
 
 /// The view for people.
 fn page(cluster: &Summary, object: &Value, view: &View) -> String {
-    let or = |text: &Option<String>, fallback: &str| text.clone().unwrap_or_else(|| fallback.to_owned());
+    let or = |text: &Option<String>, other| one_line(text.as_deref().unwrap_or(other)).into_owned();
     let phase = theme::phase(cluster.phase());
+    let phase = format!("{phase}{}{phase:#}", one_line(cluster.phase()));
     let mut lines = vec![
         ("Name", cluster.name.clone()),
         ("Namespace", cluster.namespace.clone()),
-        ("Phase", format!("{phase}{}{phase:#}", cluster.phase())),
+        ("Phase", phase),
         ("K8s Version", or(&cluster.version, "-")),
         ("Workers", format!("{} Ready", cluster.workers)),
         ("Endpoint", or(&cluster.endpoint, "<pending>")),

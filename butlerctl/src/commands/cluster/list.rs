@@ -14,6 +14,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
+    WAITING,
     rows::{self, Objects, SortBy},
     scope::ScopeArgs,
     stream,
@@ -55,7 +56,9 @@ pub(crate) fn run(args: &ClusterListArgs, session: &Session) -> CommandResult {
                 stream::write(&session.ui, tenant::objects(&connection.client, &scope), &format).await
             }
             _ => {
+                let spinner = session.ui.spinner(WAITING);
                 let objects = collect(args, &connection, &scope).await?;
+                drop(spinner);
                 session.ui.render(&objects, &format)
             }
         }
@@ -69,7 +72,9 @@ async fn rows(
     scope: &Scope,
 ) -> CommandResult {
     let format = session.format(&args.output);
+    let spinner = session.ui.spinner(WAITING);
     let mut clusters = tenant::list(&connection.client, scope).await?.clusters;
+    drop(spinner);
     let sort = args.sort_by.unwrap_or_default();
     clusters.sort_by(|a, b| sort.compare(a, b));
     rows::warn(&session.ui, &clusters);

@@ -13,6 +13,9 @@ mod watch;
 use butler_term::{CommandResult, run::Session};
 use clap::{Args, Subcommand};
 
+/// What is shown when an answer takes a while.
+const WAITING: &str = "waiting for the API server";
+
 /// List, inspect and follow tenant clusters
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true)]

@@ -5,7 +5,7 @@ use butler_core::{
     settings::layers::Origin,
     tenant::{self, Scope},
 };
-use butler_term::{CommandResult, run::Session};
+use butler_term::{CommandResult, complete, run::Session};
 use clap::Args;
 
 /// Label of a cluster's environment.
@@ -15,7 +15,7 @@ const ENVIRONMENT: &str = "butler.butlerlabs.dev/environment";
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct NamespaceArgs {
     /// Namespace to look in [default: that of the active team, else butler-tenants]
-    #[arg(short, long, value_name = "NAMESPACE")]
+    #[arg(short, long, value_name = "NAMESPACE", add = complete::namespaces())]
     pub(crate) namespace: Option<String>,
 
     /// Look in the namespace of this team

@@ -1,8 +1,6 @@
 //! `-o json` and `-o yaml` of any number of objects: written page by page, so that memory does not
 //! grow with the list.
 
-use std::io::{self, Write};
-
 use butler_core::{cluster::pages::Pages, error::Code};
 use butler_term::{
     CommandError, CommandResult, Ui,
@@ -10,20 +8,22 @@ use butler_term::{
 };
 use serde_json::Value;
 
-use super::rows::without_managed_fields;
+use super::{WAITING, rows::without_managed_fields};
 
 /// Writes the pages as one `List`.
 pub(crate) async fn write(ui: &Ui, mut pages: Pages, format: &Format) -> CommandResult {
-    let mut list = List { out: ui.stdout(), yaml: matches!(format, Format::Yaml), empty: true };
-    let failed = |error: io::Error| CommandError::output(&error);
-    list.begin().map_err(failed)?;
+    let mut list = List { text: String::new(), yaml: *format == Format::Yaml, empty: true };
+    let mut spinner = Some(ui.spinner(WAITING));
+    list.begin();
     while let Some(page) = pages.next().await? {
+        spinner.take();
         for raw in page {
-            let text = list.text(object(raw.get())?)?;
-            list.item(&text).map_err(failed)?;
+            list.push(&object(raw.get())?)?;
         }
+        ui.text(&std::mem::take(&mut list.text))?;
     }
-    list.end().map_err(failed)?;
+    list.end();
+    ui.text(&list.text)?;
     if pages.moved() {
         ui.warning(format_args!("clusters changed during the list; later ones are newer than earlier ones"));
     }
@@ -37,47 +37,43 @@ pub(crate) fn object(raw: &str) -> CommandResult<Value> {
     })
 }
 
-struct List<W> {
-    out: W,
+/// The text of a list that is written bit by bit.
+struct List {
+    text: String,
     yaml: bool,
     empty: bool,
 }
 
-impl<W: Write> List<W> {
-    fn begin(&mut self) -> io::Result<()> {
-        let head = if self.yaml {
+impl List {
+    fn begin(&mut self) {
+        self.text += if self.yaml {
             "apiVersion: v1\nkind: List\nitems:"
         } else {
             "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"List\",\n  \"items\": ["
         };
-        self.out.write_all(head.as_bytes())
     }
 
-    fn text(&self, object: Value) -> CommandResult<String> {
-        // A list of one is indented as an item of the list around it.
-        if self.yaml { to_yaml(&[object]) } else { to_json(&object) }
-    }
-
-    fn item(&mut self, text: &str) -> io::Result<()> {
+    fn push(&mut self, object: &Value) -> CommandResult {
         let first = std::mem::replace(&mut self.empty, false);
         if self.yaml {
-            let start = if first { "\n" } else { "" };
-            return write!(self.out, "{start}{text}");
+            self.text += if first { "\n" } else { "" };
+            // A list of one is indented as an item of the list around it.
+            self.text += &to_yaml(&[object])?;
+        } else {
+            self.text += if first { "\n    " } else { ",\n    " };
+            // Strings in JSON hold no line breaks, so each one here begins a line.
+            self.text += &to_json(object)?.trim_end().replace('\n', "\n    ");
         }
-        let start = if first { "\n    " } else { ",\n    " };
-        // Strings in JSON hold no line breaks, so each one here begins a line.
-        write!(self.out, "{start}{}", text.trim_end().replace('\n', "\n    "))
+        Ok(())
     }
 
-    fn end(&mut self) -> io::Result<()> {
-        let tail = match (self.yaml, self.empty) {
+    fn end(&mut self) {
+        self.text += match (self.yaml, self.empty) {
             (true, true) => " []\n",
             (true, false) => "",
             (false, true) => "]\n}\n",
             (false, false) => "\n  ]\n}\n",
         };
-        self.out.write_all(tail.as_bytes())?;
-        self.out.flush()
     }
 }
 
@@ -88,14 +84,11 @@ mod tests {
     use super::*;
 
     fn written(yaml: bool, items: &[Value]) -> String {
-        let mut list = List { out: Vec::new(), yaml, empty: true };
-        list.begin().unwrap();
-        for item in items {
-            let text = list.text(item.clone()).unwrap();
-            list.item(&text).unwrap();
-        }
-        list.end().unwrap();
-        String::from_utf8(list.out).unwrap()
+        let mut list = List { text: String::new(), yaml, empty: true };
+        list.begin();
+        items.iter().for_each(|item| list.push(item).unwrap());
+        list.end();
+        list.text
     }
 
     #[test]
@@ -106,8 +99,7 @@ mod tests {
             let whole = json!({"apiVersion": "v1", "kind": "List", "items": items});
             let text = written(false, &items);
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), whole);
-            let lines: usize = to_json(&whole).unwrap().lines().count();
-            assert_eq!(text.lines().count(), lines, "{text}");
+            assert_eq!(text.lines().count(), to_json(&whole).unwrap().lines().count(), "{text}");
         }
     }
 

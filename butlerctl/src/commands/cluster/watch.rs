@@ -12,7 +12,8 @@ use butler_core::{
 use butler_term::{
     CommandError, CommandResult,
     args::{ConnectArgs, OutputArgs},
-    output::Format,
+    complete,
+    output::{Format, one_line},
     run::Session,
     theme,
 };
@@ -29,7 +30,7 @@ use super::{missing, scope::ScopeArgs};
 #[derive(Args, Debug)]
 pub(crate) struct ClusterWatchArgs {
     /// Name of the cluster; all clusters of the namespace if left out
-    #[arg(conflicts_with_all = ["all_namespaces", "selector", "environment"])]
+    #[arg(add = complete::clusters(), conflicts_with_all = ["all_namespaces", "selector", "environment"])]
     name: Option<String>,
 
     #[command(flatten)]
@@ -124,7 +125,7 @@ fn line(time: Timestamp, change: &Change, with_namespace: bool) -> String {
             format!("phase {}{style}{to}{style:#}", arrow(from))
         }
         What::Condition { condition, from, to, reason, message } => {
-            let because = match (reason.as_str(), message.as_str()) {
+            let because = match (reason.as_str(), one_line(message).as_ref()) {
                 ("", "") => String::new(),
                 (reason, "") => format!(" ({reason})"),
                 (reason, message) => format!(" ({reason}: {message})"),
