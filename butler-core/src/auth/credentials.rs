@@ -5,11 +5,10 @@
 
 use std::{
     collections::BTreeMap,
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use fs_err as fs;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::Deserialize;

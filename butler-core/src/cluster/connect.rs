@@ -203,21 +203,22 @@ fn build(
         config.auth_info.impersonate = Some(email.clone());
         config.auth_info.impersonate_groups = Some(LOGIN_GROUPS.map(str::to_owned).to_vec());
     }
-    let server = config.cluster_url.to_string();
-    let client = client(config, options.request_timeout).map_err(|error| unbuildable(file, error))?;
+    let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+    let client =
+        client(config, options.request_timeout, &server).map_err(|error| unbuildable(file, error))?;
     Ok(Connection { client, source, server, active_team, warnings })
 }
 
 /// A client whose requests end within `limit`. The retries that kube makes by itself go on for
 /// minutes; these three take some seconds, so that a server that stays busy is reported as busy.
-fn client(mut config: Config, limit: Duration) -> Result<Client, kube::Error> {
+fn client(mut config: Config, limit: Duration, server: &str) -> Result<Client, kube::Error> {
     config.connect_timeout = Some(limit);
     config.default_retry = false;
     Ok(ClientBuilder::try_from(config)?
         // A retry clones the service below it.
         .with_layer(&BufferLayer::new(64))
         .with_layer(&RetryLayer::new(RetryPolicy::default()))
-        .with_layer(&DeadlineLayer(limit))
+        .with_layer(&DeadlineLayer { server: server.into(), limit })
         .build())
 }
 

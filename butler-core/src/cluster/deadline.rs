@@ -1,8 +1,10 @@
-//! One deadline for a whole request: connecting, retries, headers and body together.
+//! What surrounds every request: one deadline for connecting, retries, headers and body together, and
+//! the name of the server in whatever goes wrong.
 //!
 //! A watch is open on purpose: for it only the way to the first header counts.
 
 use std::{
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -20,22 +22,33 @@ use tower::{BoxError, Layer, Service};
 #[error("no complete answer within {0:?}")]
 pub(crate) struct DeadlineExceeded(pub(crate) Duration);
 
+/// A failure on the way to a server or back.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot talk to {server}")]
+pub(crate) struct OnTheWay {
+    pub(crate) server: Arc<str>,
+    source: BoxError,
+}
+
 /// Puts the deadline around every request of a client.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DeadlineLayer(pub(crate) Duration);
+#[derive(Clone, Debug)]
+pub(crate) struct DeadlineLayer {
+    pub(crate) server: Arc<str>,
+    pub(crate) limit: Duration,
+}
 
 impl<S> Layer<S> for DeadlineLayer {
     type Service = Deadline<S>;
 
     fn layer(&self, inner: S) -> Deadline<S> {
-        Deadline { inner, limit: self.0 }
+        Deadline { inner, layer: self.clone() }
     }
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Deadline<S> {
     inner: S,
-    limit: Duration,
+    layer: DeadlineLayer,
 }
 
 impl<S> Service<Request<Body>> for Deadline<S>
@@ -52,26 +65,36 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let limit = self.limit;
-        let end = Instant::now() + limit;
+        let layer = self.layer.clone();
+        let end = Instant::now() + layer.limit;
         let watches = request.uri().query().is_some_and(|query| query.contains("watch=true"));
         let answer = self.inner.call(request);
         async move {
-            let answer = timeout_at(end, answer).await.map_err(|_| DeadlineExceeded(limit))??;
-            Ok(answer.map(|body| if watches { body.boxed_unsync() } else { limited(body, end, limit) }))
+            match timeout_at(end, answer).await {
+                Ok(Ok(answer)) if watches => Ok(answer.map(BodyExt::boxed_unsync)),
+                Ok(Ok(answer)) => Ok(answer.map(|body| limited(body, end, layer))),
+                Ok(Err(error)) => Err(layer.failed(error)),
+                Err(_) => Err(layer.failed(DeadlineExceeded(layer.limit).into())),
+            }
         }
         .boxed()
     }
 }
 
+impl DeadlineLayer {
+    fn failed(&self, source: BoxError) -> BoxError {
+        OnTheWay { server: self.server.clone(), source }.into()
+    }
+}
+
 /// The body, failing once the deadline has passed.
-fn limited(body: Box<DynBody>, end: Instant, limit: Duration) -> UnsyncBoxBody<Bytes, BoxError> {
-    let frames = futures::stream::unfold(body, move |mut body| async move {
+fn limited(body: Box<DynBody>, end: Instant, layer: DeadlineLayer) -> UnsyncBoxBody<Bytes, BoxError> {
+    let frames = futures::stream::unfold((body, layer), move |(mut body, layer)| async move {
         let frame = match timeout_at(end, body.frame()).await {
-            Ok(frame) => frame?,
-            Err(_) => Err(DeadlineExceeded(limit).into()),
+            Ok(frame) => frame?.map_err(|error| layer.failed(error)),
+            Err(_) => Err(layer.failed(DeadlineExceeded(layer.limit).into())),
         };
-        Some((frame, body))
+        Some((frame, (body, layer)))
     });
     StreamBody::new(frames).boxed_unsync()
 }

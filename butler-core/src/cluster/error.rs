@@ -9,7 +9,7 @@ use http::StatusCode;
 use kube::{core::Status, runtime::watcher};
 use rustls::{AlertDescription, CertificateError};
 
-use super::deadline::DeadlineExceeded;
+use super::deadline::{DeadlineExceeded, OnTheWay};
 use crate::error::{Code, Diagnose, ErrorKind};
 
 /// A call to the API server that failed; says what was tried on which object.
@@ -144,11 +144,15 @@ fn transport(error: &kube::Error) -> (Code, String) {
         }
         _ => {}
     }
+    let mut place = String::new();
     let mut root = String::new();
     let mut next: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = next {
-        if let Some(known) = by_type(error) {
-            return known;
+        if let Some(way) = error.downcast_ref::<OnTheWay>() {
+            place = format!("{}: ", way.server);
+        }
+        if let Some((code, reason)) = by_type(error) {
+            return (code, place + &reason);
         }
         root = error.to_string();
         // An `io::Error` hides the error it wraps from `source`.
@@ -157,7 +161,7 @@ fn transport(error: &kube::Error) -> (Code, String) {
             None => error.source(),
         };
     }
-    (Code::ApiUnreachable, root)
+    (Code::ApiUnreachable, place + &root)
 }
 
 fn by_type(error: &(dyn Error + 'static)) -> Option<(Code, String)> {
@@ -166,6 +170,9 @@ fn by_type(error: &(dyn Error + 'static)) -> Option<(Code, String)> {
     }
     if let Some(tls) = error.downcast_ref::<rustls::Error>() {
         return Some(handshake(tls));
+    }
+    if let Some(http) = error.downcast_ref::<hyper::Error>().filter(|error| error.is_parse()) {
+        return Some((Code::NotKubernetes, http.to_string()));
     }
     let io = error.downcast_ref::<io::Error>()?;
     (io.kind() == io::ErrorKind::TimedOut).then(|| (Code::ApiTimeout, io.to_string()))

@@ -3,12 +3,11 @@
 //! Parse errors are reported by position only; their text could quote a token.
 
 use std::{
-    io,
+    fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
-use fs_err as fs;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError as Unusable};
 
 use super::error::plugin;

@@ -44,6 +44,9 @@ const HEADINGS: [(&str, Field); 12] = [
     ("Created", Field::Created),
 ];
 
+/// How the server prints a null in a column of text.
+const NULL: &str = "<no value>";
+
 /// Reads an answer. None when it is not a table with all our columns: the server's definitions are
 /// older than this program.
 pub(super) fn read(body: &[u8]) -> Result<Option<Vec<Summary>>, serde_json::Error> {
@@ -229,7 +232,7 @@ enum Cell<'a> {
 impl Cell<'_> {
     fn text(self) -> Option<String> {
         match self {
-            Self::Text(text) if !text.is_empty() => Some(text.into_owned()),
+            Self::Text(text) if !text.is_empty() && text != NULL => Some(text.into_owned()),
             _ => None,
         }
     }

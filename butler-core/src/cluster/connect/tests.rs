@@ -89,27 +89,27 @@ async fn places_are_searched_in_the_documented_order() {
     assert!(matches!(person.failure().await, ConnectError::NoIdentity));
 
     person.write(".kube/config", &kubeconfig("usual"));
-    assert_eq!(person.server().await, "https://usual:6443/");
+    assert_eq!(person.server().await, "https://usual:6443");
     person.write(".butler/kubeconfig", &kubeconfig("plain"));
-    assert_eq!(person.server().await, "https://plain:6443/");
+    assert_eq!(person.server().await, "https://plain:6443");
     person.write(".butler/b-kubeconfig", &kubeconfig("second"));
     person.write(".butler/a-kubeconfig", &kubeconfig("first"));
-    assert_eq!(person.server().await, "https://first:6443/");
+    assert_eq!(person.server().await, "https://first:6443");
     person.login(login("login"));
-    assert_eq!(person.server().await, "https://login:6443/");
+    assert_eq!(person.server().await, "https://login:6443");
 
     // A context is a matter of files: the login is not considered.
     person.options.context = Some("spare".to_owned());
-    assert_eq!(person.server().await, "https://first:6443/");
+    assert_eq!(person.server().await, "https://first:6443");
     person.options.context = None;
 
     let listed = person.write("listed", &kubeconfig("listed"));
     let list = format!("{}:{}", person.path("missing").display(), listed.display());
     let mut person = person.env("KUBECONFIG", list);
-    assert_eq!(person.server().await, "https://listed:6443/");
+    assert_eq!(person.server().await, "https://listed:6443");
     person.options.kubeconfig = Some(person.write("flag", &kubeconfig("flag")));
     let connection = person.connect().await.unwrap();
-    assert_eq!(connection.server, "https://flag:6443/");
+    assert_eq!(connection.server, "https://flag:6443");
     let path = person.path("flag").display().to_string();
     assert_eq!(connection.source.to_string(), format!("kubeconfig {path} (context main)"));
     assert_eq!(connection.active_team, None);
@@ -154,7 +154,7 @@ async fn an_active_server_without_login_ends_the_search_too() {
     assert_eq!(error.hints()[0], "butlerctl login --server https://gone.example");
 
     person.write(".butler/credentials.json", r#"{"activeServer": "", "servers": {}}"#);
-    assert_eq!(person.server().await, "https://usual:6443/");
+    assert_eq!(person.server().await, "https://usual:6443");
 }
 
 #[tokio::test]
@@ -248,7 +248,7 @@ async fn without_a_home_files_that_are_named_still_work() {
     assert!(matches!(person.failure().await, ConnectError::NoIdentity));
     let listed = person.write("listed", &kubeconfig("listed"));
     let person = person.env("KUBECONFIG", listed);
-    assert_eq!(person.server().await, "https://listed:6443/");
+    assert_eq!(person.server().await, "https://listed:6443");
 }
 
 #[tokio::test]
