@@ -8,6 +8,7 @@
 //! - [`nearest`]: "did you mean"
 //! - [`pki`]: certificate authorities and certificates
 //! - [`redact`]: texts that no log may show
+//! - [`platform`]: the health of a management cluster
 //! - [`settings`]: where each setting comes from, and the user's files
 //! - [`tenant`]: reading tenant clusters
 //!
@@ -21,6 +22,7 @@ pub mod error;
 pub mod event;
 pub mod nearest;
 pub mod pki;
+pub mod platform;
 pub mod redact;
 pub mod settings;
 pub mod tenant;

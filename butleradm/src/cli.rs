@@ -8,7 +8,7 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::{config, crds, tools};
+use crate::commands::{config, crds, doctor, status, tools};
 
 /// Install and run the Butler platform
 #[derive(Debug, Parser)]
@@ -25,8 +25,10 @@ enum Command {
     Completion(completion::CompletionArgs),
     Config(config::ConfigArgs),
     Crds(crds::CrdsArgs),
+    Doctor(doctor::DoctorArgs),
     Explain(explain::ExplainArgs),
     Man(man::ManArgs),
+    Status(status::StatusArgs),
     Tools(tools::ToolsArgs),
     Version(version::VersionArgs),
 }
@@ -41,8 +43,10 @@ impl Program for Cli {
             Command::Completion(args) => completion::run::<Self>(&args, session),
             Command::Config(args) => config::run(&args, session),
             Command::Crds(args) => crds::run(&args, session),
+            Command::Doctor(args) => doctor::run(&args, session),
             Command::Explain(args) => explain::run(&args, session),
             Command::Man(args) => man::run::<Self>(&args, session),
+            Command::Status(args) => status::run(&args, session),
             Command::Tools(args) => tools::run(args, session),
             Command::Version(args) => version::run::<Self>(&args, session),
         }

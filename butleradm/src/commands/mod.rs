@@ -2,4 +2,6 @@
 
 pub(crate) mod config;
 pub(crate) mod crds;
+pub(crate) mod doctor;
+pub(crate) mod status;
 pub(crate) mod tools;

@@ -2,4 +2,5 @@
 
 mod config;
 mod crds;
+mod platform;
 mod tools;

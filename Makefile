@@ -1,0 +1,55 @@
+# Everything a developer runs. `make help` lists it.
+
+CACHE  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/butler
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+DENY   := $(CACHE)/cargo/bin/cargo-deny
+DENY_VERSION := 0.20.2
+
+# Stamped into `version`; a build from an archive has neither.
+export BUTLER_COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+export BUTLER_DATE   ?= $(shell git show -s --format=%cI HEAD 2>/dev/null)
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+.PHONY: build
+build: ## build both programs for development
+	cargo build -p butleradm -p butlerctl
+
+.PHONY: release
+release: ## build both programs for use: small and quick
+	cargo build --release -p butlerctl
+	cargo build --release -p butleradm
+
+.PHONY: parts
+parts: build ## find, download or build etcd, kube-apiserver, kubectl, helm and kind
+	BUTLER_HOME=$(CACHE) $(TARGET)/debug/butleradm tools install
+
+.PHONY: demo
+demo: parts ## start a real control plane and show the programs on it
+	cargo run -q -p butler-tests --bin demo
+
+.PHONY: test
+test: parts ## run every test
+	cargo test --workspace --no-fail-fast
+
+.PHONY: bench
+bench: release parts ## measure speed against kubectl, curl and git, as ratios
+	cargo run -q -p butler-tests --bin bench
+
+.PHONY: check
+check: fmt clippy deny doc ## formatting, lints, dependency policy, documentation
+
+.PHONY: fmt clippy deny doc
+fmt:
+	cargo fmt --all --check
+clippy:
+	cargo clippy -q --workspace --all-targets -- -D warnings
+deny: $(DENY)
+	$(DENY) --log-level error check --hide-inclusion-graph bans licenses sources
+doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc -q --workspace --no-deps --document-private-items
+
+$(DENY):
+	cargo install --quiet --locked --root $(CACHE)/cargo cargo-deny@$(DENY_VERSION)
