@@ -53,7 +53,7 @@ pub fn run(args: &DoctorArgs, session: &Session) -> CommandResult {
             checks: doctor::checks(&survey, api::KINDS),
         })
     })?;
-    match args.output.format() {
+    match session.format(&args.output) {
         Format::Table | Format::Wide => session.ui.data(&report.to_string())?,
         format => session.ui.render(&report, &format)?,
     }

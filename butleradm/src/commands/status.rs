@@ -48,7 +48,7 @@ struct PlatformStatus {
 
 /// Runs the command.
 pub fn run(args: &StatusArgs, session: &Session) -> CommandResult {
-    let format = args.output.format();
+    let format = session.format(&args.output);
     let status = session.block_on(async {
         let connection = session.connect(&args.connect).await?;
         let _waiting = session.ui.spinner("asking the management cluster");
