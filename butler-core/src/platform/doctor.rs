@@ -96,7 +96,7 @@ fn system_namespace(survey: &Survey) -> Check {
             name,
             Level::Fail,
             "missing: this is not a Butler management cluster",
-            "butleradm bootstrap --config FILE, or choose another cluster with --context",
+            "butleradm doctor --context NAME, with a management cluster from `kubectl config get-contexts`",
         ),
         Err(error) => Check::unknown(name, error),
     }

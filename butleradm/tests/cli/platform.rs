@@ -29,7 +29,25 @@ async fn doctor_on_a_cluster_without_butler_fails_and_says_what_to_do() -> anyho
     let plane = ControlPlane::start().await?;
     let env = Env::new()?;
     let output = butleradm(&env, &plane, &["doctor"]).run()?.failed_with(1)?;
-    insta::assert_snapshot!(output, @"");
+    insta::assert_snapshot!(output, @"
+    exit 1
+    [stdout]
+    PASS  API server               Kubernetes v1.34.N
+    FAIL  namespace butler-system  missing: this is not a Butler management cluster
+          → butleradm doctor --context NAME, with a management cluster from `kubectl config get-contexts`
+    FAIL  Butler API               no Butler kind is served
+          → butleradm crds apply
+    SKIP  ButlerConfig             not looked at: the Butler API is missing
+    SKIP  butler-controller        not looked at: the namespace butler-system is missing
+    SKIP  butler-server            not looked at: the namespace butler-system is missing
+    SKIP  steward                  not looked at: the namespace butler-system is missing
+    SKIP  providers                not looked at: the Butler API is missing
+    SKIP  tenant clusters          not looked at: the Butler API is missing
+    [stderr]
+    error[BTL-1107]: 2 of 9 checks failed
+
+    hint: butleradm doctor --context NAME, with a management cluster from `kubectl config get-contexts`
+    ");
     let output = butleradm(&env, &plane, &["doctor", "-o", "json"]).run()?.failed_with(1)?;
     for check in output.json()?["checks"].as_array().cloned().unwrap_or_default() {
         assert_eq!(check["level"] == "fail", check["next"].is_string(), "{check}");
@@ -52,7 +70,37 @@ async fn doctor_passes_on_a_healthy_platform_and_status_shows_it() -> anyhow::Re
 
     // Storage and other addons are missing, so the report is complete and the platform is not.
     let output = butleradm(&env, &plane, &["status"]).run()?.failed_with(1)?;
-    insta::assert_snapshot!(output, @"");
+    insta::assert_snapshot!(output, @"
+    exit 1
+    [stdout]
+    Management cluster
+      Server      https://127.0.0.1:PORT
+      Kubernetes  v1.34.N
+      Identity    kubeconfig [TEMP]/kubeconfig-0 (context test)
+
+    Butler components
+      PASS  butler-controller         1/1 ready
+      FAIL  cluster-api               not found in capi-system
+      PASS  steward                   1/1 ready
+
+    Infrastructure addons
+      FAIL  cert-manager              not found in cert-manager
+      FAIL  cert-manager-webhook      not found in cert-manager
+      FAIL  cilium                    not found in kube-system
+      FAIL  cilium-operator           not found in kube-system
+      FAIL  longhorn                  not found in longhorn-system
+
+    Providers
+      butler-system/lab                 harvester   not validated  in-cluster
+
+    Tenant clusters
+      1 in all: 1 Pending
+      butler-tenants/dev                        Pending
+    [stderr]
+    error[BTL-1107]: 6 components do not work
+
+    hint: butleradm doctor
+    ");
 
     let deployments: Api<Deployment> = Api::namespaced(client, "butler-system");
     let none = json!({"status": {"replicas": 1, "readyReplicas": 0}});
