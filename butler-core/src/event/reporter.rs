@@ -17,7 +17,7 @@ use std::{
 use jiff::Timestamp;
 use tokio::{
     sync::{mpsc, watch},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, MissedTickBehavior, interval, sleep_until},
 };
 
 use super::{Event, EventKind, ObjectRef, Outcome, Progress, RunId, StatusSnapshot, Unit, VERSION};
@@ -35,7 +35,7 @@ pub trait Consumer {
     /// Takes the next event.
     fn event(&mut self, event: &Event);
 
-    /// Time passes. Called about once a second while nothing happens.
+    /// Time passes. Called about once a second.
     fn tick(&mut self, _now: Timestamp) {}
 }
 
@@ -271,6 +271,8 @@ struct Pump<'a, 'b> {
 
 impl Pump<'_, '_> {
     async fn drain(&mut self) {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
@@ -278,7 +280,7 @@ impl Pump<'_, '_> {
                     Some(event) => self.show(&event),
                     None => return,
                 },
-                () = sleep(TICK) => {
+                _ = ticks.tick() => {
                     let now = Timestamp::now();
                     self.consumers.iter_mut().for_each(|consumer| consumer.tick(now));
                 }
@@ -405,5 +407,29 @@ mod tests {
         })
         .await;
         work.unwrap();
+    }
+
+    #[tokio::test]
+    async fn consumers_hear_of_the_time_while_events_keep_coming() {
+        #[derive(Default)]
+        struct Clock(std::rc::Rc<std::cell::Cell<u32>>);
+        impl Consumer for Clock {
+            fn event(&mut self, _: &Event) {}
+            fn tick(&mut self, _: Timestamp) {
+                self.0.set(self.0.get() + 1);
+            }
+        }
+        let mut clock = Clock::default();
+        let ticks = clock.0.clone();
+        let mut consumers: [&mut dyn Consumer; 1] = [&mut clock];
+        let work = run(RunId::new(Timestamp::now()), &mut consumers, async |reporter| {
+            // The first tick is at the start.
+            while ticks.get() < 3 {
+                reporter.emit(EventKind::info("job", "busy")).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Ok::<_, HomeError>(())
+        });
+        assert!(tokio::time::timeout(Duration::from_secs(30), work).await.is_ok());
     }
 }

@@ -69,6 +69,8 @@ impl Consumer for Bars<'_> {
             EventKind::PhaseFinished { phase, result } => {
                 let Some((bar, started)) = self.phases.remove(phase) else { return };
                 bar.finish_and_clear();
+                // The tasks of other phases come back with their next progress.
+                self.tasks.drain().for_each(|(_, bar)| bar.finish_and_clear());
                 let (style, mark) = match result {
                     Outcome::Succeeded => (theme::SUCCESS, '✓'),
                     _ => (theme::ERROR, '✗'),
