@@ -1,8 +1,9 @@
 //! `version`, with a server, without one, and with one that does not answer.
 
-use std::{fs, time::Instant};
+use std::time::Instant;
 
 use anyhow::Result;
+use butler_core::settings::home::write_private;
 use butler_tests::{
     ControlPlane, Env, Output,
     http::{HttpServer, Reply},
@@ -15,7 +16,7 @@ fn version(env: &Env, args: &[&str]) -> Result<Output> {
 
 fn kubeconfig(env: &Env, server: &str) -> Result<String> {
     let path = env.work_dir().join("kubeconfig");
-    fs::write(&path, kubeconfig_of(server))?;
+    write_private(&path, kubeconfig_of(server).as_bytes())?;
     Ok(path.display().to_string())
 }
 
@@ -33,8 +34,27 @@ pub(crate) fn kubeconfig_of(server: &str) -> String {
 #[test]
 fn the_client_alone_asks_nobody() -> Result<()> {
     let env = Env::new()?;
-    assert_snapshot!(version(&env, &["--client"])?, @"");
-    assert_snapshot!(version(&env, &["--client", "-o", "json"])?, @"");
+    assert_snapshot!(version(&env, &["--client"])?, @"
+    exit 0
+    [stdout]
+    butlerctl [VERSION]
+      commit: none
+      built: unknown
+    ");
+    assert_snapshot!(version(&env, &["--client", "-o", "json"])?, @r#"
+    exit 0
+    [stdout]
+    {
+      "apiVersion": "butler.butlerlabs.dev/v1alpha1",
+      "kind": "Version",
+      "client": {
+        "program": "butlerctl",
+        "version": "[VERSION]",
+        "commit": "none",
+        "built": "unknown"
+      }
+    }
+    "#);
     Ok(())
 }
 
