@@ -3,4 +3,5 @@
 mod config;
 mod crds;
 mod platform;
+mod docs;
 mod tools;
