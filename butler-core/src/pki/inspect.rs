@@ -67,6 +67,11 @@ impl CertificateInfo {
         })
     }
 
+    /// The certificate itself.
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+
     /// True when the issuer's key made the signature of this certificate.
     pub fn signed_by(&self, issuer: &Self) -> bool {
         let (Ok(this), Ok(issuer)) = (parse(&self.der), parse(&issuer.der)) else { return false };

@@ -22,7 +22,7 @@ pub use error::PartError;
 pub use find::{Found, Passed, Reason, Search, Source};
 pub use install::{Installed, Origin};
 pub use table::{
-    ALL, ETCD, HELM, KIND, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBECTL, Part,
+    ALL, ETCD, HELM, KIND, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBECTL, Part, TALOSCTL,
     UnknownPart,
 };
 pub use version::VersionError;

@@ -53,6 +53,13 @@ pub(super) static KIND: Module = Module {
     usual: Duration::from_secs(10),
 };
 
+pub(super) static TALOSCTL: Module = Module {
+    name: "talosctl",
+    files: &[file!("talosctl", "go.mod"), file!("talosctl", "go.sum")],
+    ldflags: "-s -w -X github.com/siderolabs/talos/pkg/machinery/version.Tag=v1.11.5",
+    usual: Duration::from_secs(300),
+};
+
 impl Module {
     /// The oldest Go that can build it: the `go` line of its `go.mod`.
     pub(super) fn go(&self) -> Option<Version> {
@@ -72,6 +79,7 @@ mod tests {
             (&table::KUBE_APISERVER, "k8s.io/kubernetes"),
             (&table::HELM, "helm.sh/helm/v3"),
             (&table::KIND, "sigs.k8s.io/kind"),
+            (&table::TALOSCTL, "github.com/siderolabs/talos"),
         ];
         for (part, module) in requires {
             let line = format!("{module} v{}", part.version);

@@ -114,9 +114,25 @@ pub static KIND: Part = Part {
     package: "sigs.k8s.io/kind",
 };
 
+/// The command line of Talos: not needed to run Butler, but our hints name it and our tests believe it.
+pub static TALOSCTL: Part = Part {
+    name: "talosctl",
+    version: Version::new(1, 11, 5),
+    ask: &["version", "--client", "--short"],
+    release: Release {
+        site: "https://github.com/siderolabs/talos/releases/download",
+        file: "v{version}/talosctl-{os}-{arch}",
+        checksums: "v{version}/sha256sum.txt",
+        member: None,
+        systems: UNIX,
+    },
+    module: &sources::TALOSCTL,
+    package: "github.com/siderolabs/talos/cmd/talosctl",
+};
+
 /// Every part, in the order it is listed.
-pub static ALL: [&Part; 7] =
-    [&ETCD, &KUBE_APISERVER, &KUBE_CONTROLLER_MANAGER, &KUBE_SCHEDULER, &KUBECTL, &HELM, &KIND];
+pub static ALL: [&Part; 8] =
+    [&ETCD, &KUBE_APISERVER, &KUBE_CONTROLLER_MANAGER, &KUBE_SCHEDULER, &KUBECTL, &HELM, &KIND, &TALOSCTL];
 
 /// A program of the Kubernetes release.
 const fn kubernetes(

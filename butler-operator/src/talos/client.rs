@@ -4,14 +4,16 @@
 //! arrive as gRPC status from the node itself and inside the answer from an apid that forwarded to
 //! many; both become the same error.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, net::Ipv6Addr, sync::Arc, time::Duration};
 
 use butler_core::redact::Secret;
 use futures::{Stream, StreamExt};
+use http::Uri;
+use rustls::ClientConfig;
 use tonic::{
     Request, Response, Status, Streaming,
     metadata::{Ascii, MetadataValue},
-    transport::{Channel, ClientTlsConfig, Endpoint},
+    transport::{Channel, Endpoint},
 };
 
 use super::{
@@ -45,8 +47,7 @@ pub struct Client {
 /// Looks at the key a node in maintenance mode shows, without telling it anything.
 pub async fn observe(address: &str) -> Result<Fingerprint, TalosError> {
     let pin = KeyPin::new(None);
-    connect(address, |endpoint| endpoint.tls_config_with_verifier(ClientTlsConfig::new(), pin.clone()))
-        .await?;
+    connect(address, tls::pinned(pin.clone())).await?;
     pin.seen()
         .cloned()
         .ok_or_else(|| TalosError::Unreadable { node: address.to_owned(), call: "show its key" })
@@ -56,11 +57,7 @@ impl Client {
     /// Connects to a node in maintenance mode that must have the pinned key.
     pub async fn maintenance(address: &str, expected: &Fingerprint) -> Result<Self, TalosError> {
         let pin = KeyPin::new(Some(expected.clone()));
-        let connection = connect(address, |endpoint| {
-            endpoint.tls_config_with_verifier(ClientTlsConfig::new(), pin.clone())
-        })
-        .await;
-        match (connection, pin.seen()) {
+        match (connect(address, tls::pinned(pin.clone())).await, pin.seen()) {
             (Err(_), Some(seen)) if seen != expected => Err(TalosError::OtherKey {
                 node: address.to_owned(),
                 expected: expected.clone(),
@@ -74,7 +71,7 @@ impl Client {
     pub async fn connect(address: &str, context: &Context) -> Result<Self, TalosError> {
         let tls = tls::mutual(context)
             .map_err(|source| TalosError::Identity { node: address.to_owned(), source })?;
-        connect(address, |endpoint| endpoint.tls_config(tls)).await.map(|channel| Self::new(address, channel))
+        connect(address, tls).await.map(|channel| Self::new(address, channel))
     }
 
     fn new(node: &str, channel: Channel) -> Self {
@@ -342,34 +339,35 @@ impl Client {
     }
 }
 
-async fn connect(
-    address: &str,
-    secure: impl FnOnce(Endpoint) -> Result<Endpoint, tonic::transport::Error>,
-) -> Result<Channel, TalosError> {
-    let endpoint = Endpoint::from_shared(url(address))
-        .map_err(|_| TalosError::Address { node: address.to_owned() })?
-        .connect_timeout(CONNECT)
+async fn connect(address: &str, tls: Arc<ClientConfig>) -> Result<Channel, TalosError> {
+    let authority = authority(address);
+    let url = |scheme| {
+        Uri::try_from(format!("{scheme}://{authority}"))
+            .map_err(|_| TalosError::Address { node: address.to_owned() })
+    };
+    // The connector makes TLS itself, so tonic must not; the node is told the truth all the same.
+    let endpoint = Endpoint::from(url("http")?)
+        .origin(url("https")?)
         .keep_alive_while_idle(true)
         .http2_keep_alive_interval(CALL);
-    let failed = |error| TalosError::connect(address, error);
-    let connection = secure(endpoint).map_err(failed)?;
+    let connector = tower::service_fn(move |uri| tls::dial(uri, tls.clone()));
     // The deadline covers the TLS handshake too, which a silent peer could hold up.
-    match tokio::time::timeout(CONNECT, connection.connect()).await {
-        Ok(channel) => channel.map_err(failed),
+    match tokio::time::timeout(CONNECT, endpoint.connect_with_connector(connector)).await {
+        Ok(channel) => channel.map_err(|error| TalosError::connect(address, error)),
         Err(_) => {
             Err(TalosError::Timeout { node: address.to_owned(), call: "take a connection", after: CONNECT })
         }
     }
 }
 
-/// `host`, `host:port` or an IPv6 address, as a URL with Talos' port where none is given.
-fn url(address: &str) -> String {
-    if address.parse::<std::net::Ipv6Addr>().is_ok() {
-        return format!("https://[{address}]:{API_PORT}");
+/// `host`, `host:port` or an IPv6 address, with Talos' port where none is given.
+fn authority(address: &str) -> String {
+    if address.parse::<Ipv6Addr>().is_ok() {
+        return format!("[{address}]:{API_PORT}");
     }
     match address.rsplit_once(':') {
-        Some((_, port)) if port.parse::<u16>().is_ok() => format!("https://{address}"),
-        _ => format!("https://{address}:{API_PORT}"),
+        Some((_, port)) if port.parse::<u16>().is_ok() => address.to_owned(),
+        _ => format!("{address}:{API_PORT}"),
     }
 }
 
@@ -415,12 +413,12 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("10.0.0.1", "https://10.0.0.1:50000")]
-    #[case("10.0.0.1:4000", "https://10.0.0.1:4000")]
-    #[case("node-1.lan", "https://node-1.lan:50000")]
-    #[case("fd00::1", "https://[fd00::1]:50000")]
-    #[case("[fd00::1]:4000", "https://[fd00::1]:4000")]
+    #[case("10.0.0.1", "10.0.0.1:50000")]
+    #[case("10.0.0.1:4000", "10.0.0.1:4000")]
+    #[case("node-1.lan", "node-1.lan:50000")]
+    #[case("fd00::1", "[fd00::1]:50000")]
+    #[case("[fd00::1]:4000", "[fd00::1]:4000")]
     fn an_address_gets_the_port_of_talos(#[case] address: &str, #[case] expected: &str) {
-        assert_eq!(url(address), expected);
+        assert_eq!(authority(address), expected);
     }
 }

@@ -164,24 +164,19 @@ impl Diagnose for TalosError {
     }
 }
 
-/// The TLS failure at the root of an error. I/O and HTTP/2 errors do not list what they wrap as a
-/// source, so both are opened by hand.
+/// The TLS failure at the root of an error. I/O errors do not list what they wrap as a source, so they
+/// are opened by hand.
 fn tls_failure<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
-        let io = error
-            .downcast_ref::<io::Error>()
-            .or_else(|| error.downcast_ref::<h2::Error>().and_then(h2::Error::get_io));
-        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        if let Some(tls) = error.downcast_ref() {
             return Some(tls);
         }
-        if let Some(inner) = io.and_then(io::Error::get_ref) {
-            let inner: &(dyn Error + 'static) = inner;
-            if let Some(tls) = tls_failure(inner) {
-                return Some(tls);
-            }
-        }
-        next = error.source();
+        let wrapped = error.downcast_ref().and_then(io::Error::get_ref);
+        next = match wrapped {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
     }
     None
 }

@@ -176,8 +176,8 @@ pub struct WatchOptions {
     pub id_query: ::core::option::Option<IdQuery>,
     #[prost(bool, tag = "5")]
     pub aggregated: bool,
-    #[prost(bytes = "vec", tag = "6")]
-    pub start_from_bookmark: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", optional, tag = "6")]
+    pub start_from_bookmark: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
     #[prost(bool, tag = "7")]
     pub bootstrap_bookmark: bool,
 }
