@@ -2,6 +2,6 @@
 
 mod config;
 mod crds;
-mod platform;
 mod docs;
+mod platform;
 mod tools;
