@@ -24,7 +24,7 @@ use serde::Serialize;
 ///
 /// Ends with status 1 when a check fails; warnings do not count as failures.
 #[derive(Args, Debug)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     #[command(flatten)]
     connect: ConnectArgs,
     #[command(flatten)]
@@ -41,7 +41,7 @@ struct DoctorReport {
 }
 
 /// Runs the command.
-pub fn run(args: &DoctorArgs, session: &Session) -> CommandResult {
+pub(crate) fn run(args: &DoctorArgs, session: &Session) -> CommandResult {
     let report = session.block_on(async {
         let connection = session.connect(&args.connect).await?;
         let _waiting = session.ui.spinner("checking the management cluster");

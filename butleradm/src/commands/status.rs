@@ -26,7 +26,7 @@ const LISTED: usize = 20;
 ///
 /// Ends with status 1 when a component that the platform needs is missing or has nothing ready.
 #[derive(Args, Debug)]
-pub struct StatusArgs {
+pub(crate) struct StatusArgs {
     #[command(flatten)]
     connect: ConnectArgs,
     #[command(flatten)]
@@ -47,7 +47,7 @@ struct PlatformStatus {
 }
 
 /// Runs the command.
-pub fn run(args: &StatusArgs, session: &Session) -> CommandResult {
+pub(crate) fn run(args: &StatusArgs, session: &Session) -> CommandResult {
     let format = session.format(&args.output);
     let status = session.block_on(async {
         let connection = session.connect(&args.connect).await?;

@@ -19,7 +19,7 @@ use kube::{
 use serde_json::json;
 
 fn main() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let began = Instant::now();
     say("Starting etcd and kube-apiserver …")?;
     let plane = runtime.block_on(ControlPlane::start())?;

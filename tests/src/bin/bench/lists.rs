@@ -28,7 +28,7 @@ const SIZES: [usize; 4] = [1, 100, 1_000, 10_000];
 const WRITERS: usize = 32;
 
 pub(crate) fn measure(programs: &Programs) -> Result<Vec<Row>> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let plane = runtime.block_on(ControlPlane::builder().audit().start())?;
     let kubeconfig = plane.kubeconfig().to_string_lossy().into_owned();
     runtime.block_on(async { load(&plane.client().await?).await })?;
