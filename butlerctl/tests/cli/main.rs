@@ -1,0 +1,7 @@
+//! `butlerctl` as a person runs it, against a real API server, and against servers that misbehave.
+
+mod bad_input;
+mod cluster;
+mod support;
+mod unfit;
+mod watch;
