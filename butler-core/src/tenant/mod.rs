@@ -23,17 +23,11 @@ use kube::{
     api::{Api, ApiResource, DynamicObject, ListParams},
 };
 
-use crate::cluster::ApiError;
+use crate::{api::TenantCluster, cluster::ApiError};
 
 /// The kind on the wire.
 pub fn resource() -> ApiResource {
-    ApiResource {
-        group: "butler.butlerlabs.dev".to_owned(),
-        version: "v1alpha1".to_owned(),
-        api_version: "butler.butlerlabs.dev/v1alpha1".to_owned(),
-        kind: "TenantCluster".to_owned(),
-        plural: "tenantclusters".to_owned(),
-    }
+    ApiResource::erase::<TenantCluster>(&())
 }
 
 /// One tenant cluster, with every field the server has.

@@ -5,10 +5,14 @@ use kube::{
     api::{Api, ApiResource, DynamicObject},
 };
 
+<<<<<<< HEAD
 use crate::{
     cluster::ApiError,
     settings::{Settings, layers::Origin},
 };
+=======
+use crate::{api::Team, cluster::ApiError};
+>>>>>>> main
 
 /// A namespace or all of them, narrowed by labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +40,7 @@ impl Scope {
 
 /// The namespace of a team: what its status says, else the one its name leads to.
 pub async fn team_namespace(client: &Client, team: &str) -> Result<String, ApiError> {
-    let teams = ApiResource { kind: "Team".to_owned(), plural: "teams".to_owned(), ..super::resource() };
+    let teams = ApiResource::erase::<Team>(&());
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &teams);
     let found = api.get(team).await.map_err(|error| ApiError::new(format!("get team `{team}`"), error))?;
     let namespace = found.data.pointer("/status/namespace").and_then(|value| value.as_str());

@@ -1,14 +1,12 @@
 //! Flags that say which clusters are meant.
 
 use butler_core::{
+    api::names::labels::ENVIRONMENT,
     cluster::Connection,
     tenant::{self, Scope},
 };
 use butler_term::{CommandResult, complete, run::Session};
 use clap::Args;
-
-/// Label of a cluster's environment.
-const ENVIRONMENT: &str = "butler.butlerlabs.dev/environment";
 
 /// The namespace of one cluster.
 #[derive(Args, Clone, Debug, Default)]
