@@ -5,14 +5,11 @@ use kube::{
     api::{Api, ApiResource, DynamicObject},
 };
 
-<<<<<<< HEAD
 use crate::{
+    api::Team,
     cluster::ApiError,
     settings::{Settings, layers::Origin},
 };
-=======
-use crate::{api::Team, cluster::ApiError};
->>>>>>> main
 
 /// A namespace or all of them, narrowed by labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
