@@ -9,12 +9,10 @@ use crate::{complete, output::Format};
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless NO_COLOR is set.
+    // No help of their own: it would spread over every page of help.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -30,7 +28,7 @@ pub struct GlobalArgs {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// When to use colours
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN")]
     pub color: Option<Color>,
 

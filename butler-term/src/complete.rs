@@ -10,6 +10,7 @@ use butler_core::{
     cluster::{ConnectOptions, connect, names},
     error::Code,
     settings::{Environment, Settings, Sources, env, keys::KEYS},
+    tenant,
 };
 use clap::CommandFactory;
 use clap_complete::{
@@ -21,6 +22,8 @@ use crate::args::raw_value;
 
 /// How long a shell waits for us at most.
 const DEADLINE: Duration = Duration::from_millis(200);
+/// More names than this help nobody.
+const MOST: u32 = 500;
 
 /// Answers a shell that asks for candidates; none when this is a normal run.
 pub(crate) fn answer<P: CommandFactory>(args: &[OsString], environment: &Environment) -> Option<ExitCode> {
@@ -39,10 +42,16 @@ pub(crate) fn answer<P: CommandFactory>(args: &[OsString], environment: &Environ
 pub fn clusters() -> ArgValueCandidates {
     live(|line| async move {
         let connection = connect(&line.options(), &line.environment).await.ok()?;
-        let everywhere = line.has("--all-namespaces", 'A');
-        let setting = || Settings::resolve(&Sources::of(&line.environment)).ok().map(|found| found.namespace);
-        let namespace = line.value("--namespace", Some('n')).or_else(setting)?;
-        names::cluster_names(&connection.client, (!everywhere).then_some(&namespace)).await.ok()
+        let client = &connection.client;
+        let namespace = match (line.value("--namespace", Some('n')), line.value("--team", None)) {
+            (Some(namespace), _) => namespace,
+            (None, Some(team)) => tenant::team_namespace(client, &team).await.ok()?,
+            (None, None) => {
+                let settings = Settings::resolve(&Sources::of(&line.environment)).ok()?;
+                tenant::own_namespace(&settings, connection.active_team.as_deref())
+            }
+        };
+        tenant::names(client, &namespace, MOST).await.ok()
     })
 }
 
@@ -50,15 +59,13 @@ pub fn clusters() -> ArgValueCandidates {
 pub fn namespaces() -> ArgValueCandidates {
     live(|line| async move {
         let connection = connect(&line.options(), &line.environment).await.ok()?;
-        names::namespace_names(&connection.client).await.ok()
+        names::namespaces(&connection.client, MOST).await.ok()
     })
 }
 
 /// Contexts of the kubeconfig.
 pub fn contexts() -> ArgValueCandidates {
-    live(
-        |line| async move { Some(names::context_names(line.options().kubeconfig.as_deref(), &line.environment)) },
-    )
+    live(|line| async move { Some(names::contexts(&line.options(), &line.environment)) })
 }
 
 /// Names of settings, with what they do.
@@ -93,10 +100,6 @@ struct Line {
 impl Line {
     fn value(&self, long: &str, short: Option<char>) -> Option<String> {
         raw_value(&self.words, long, short)
-    }
-
-    fn has(&self, long: &str, short: char) -> bool {
-        self.words.iter().any(|word| word == long || *word == *format!("-{short}"))
     }
 
     fn options(&self) -> ConnectOptions {

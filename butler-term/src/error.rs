@@ -139,8 +139,9 @@ impl CommandError {
 
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[{}]: {}", self.code, self.message)?;
-        self.causes.iter().try_for_each(|cause| write!(f, ": {cause}"))
+        f.write_str(&self.message)?;
+        self.causes.iter().try_for_each(|cause| write!(f, ": {cause}"))?;
+        write!(f, " ({})", self.code)
     }
 }
 

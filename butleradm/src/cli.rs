@@ -10,9 +10,11 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{config, crds, tools};
 
+const NAME: &str = "butleradm";
+
 /// Install and run the Butler platform
 #[derive(Debug, Parser)]
-#[command(name = "butleradm", version = butler_term::commands::version::VERSION, arg_required_else_help = true)]
+#[command(name = NAME, version = butler_term::commands::version::VERSION, arg_required_else_help = true)]
 pub struct Cli {
     #[command(flatten)]
     global: GlobalArgs,
@@ -22,10 +24,12 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(after_help = completion::examples(NAME))]
     Completion(completion::CompletionArgs),
     Config(config::ConfigArgs),
     Crds(crds::CrdsArgs),
     Explain(explain::ExplainArgs),
+    #[command(after_help = man::examples(NAME))]
     Man(man::ManArgs),
     Tools(tools::ToolsArgs),
     Version(version::VersionArgs),

@@ -10,9 +10,11 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::cluster;
 
+const NAME: &str = "butlerctl";
+
 /// Work with Butler's tenant clusters
 #[derive(Debug, Parser)]
-#[command(name = "butlerctl", version = butler_term::commands::version::VERSION, arg_required_else_help = true)]
+#[command(name = NAME, version = butler_term::commands::version::VERSION, arg_required_else_help = true)]
 pub struct Cli {
     #[command(flatten)]
     global: GlobalArgs,
@@ -23,8 +25,10 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Cluster(cluster::ClusterArgs),
+    #[command(after_help = completion::examples(NAME))]
     Completion(completion::CompletionArgs),
     Explain(explain::ExplainArgs),
+    #[command(after_help = man::examples(NAME))]
     Man(man::ManArgs),
     Version(version::VersionArgs),
 }

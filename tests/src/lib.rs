@@ -4,13 +4,14 @@
 //! - [`Env`]: runs a program with its own home, clock and terminal; [`Output`] is what it said
 //! - [`Pty`]: a program in a terminal, its screen as text
 //! - [`http`]: a server that misbehaves on demand; [`pki`]: certificates, good and bad
-//! - [`filters`]: the one list of what differs between two runs
+//! - [`filters`]: the one list of what differs between two runs; [`golden`]: files that programs make
 //!
 //! Whatever the kit starts or writes is gone when the test process ends, also after SIGKILL.
 
 mod control_plane;
 mod env;
 pub mod filters;
+pub mod golden;
 pub mod http;
 mod invocation;
 mod objects;

@@ -14,13 +14,13 @@ mod workers;
 
 pub use events::{Event, events, last_seen};
 pub use list::{Listing, list, objects};
-pub use scope::{Scope, default_namespace, team_namespace};
+pub use scope::{Scope, own_namespace, team_namespace};
 pub use summary::{Summary, UNREADABLE, Workers};
 pub use workers::refine;
 
 use kube::{
-    Client,
-    api::{Api, ApiResource, DynamicObject},
+    Client, ResourceExt,
+    api::{Api, ApiResource, DynamicObject, ListParams},
 };
 
 use crate::{api::TenantCluster, cluster::ApiError};
@@ -36,4 +36,13 @@ pub async fn get(client: &Client, namespace: &str, name: &str) -> Result<Dynamic
     api.get(name).await.map_err(|error| {
         ApiError::new(format!("get tenant cluster `{name}` in namespace `{namespace}`"), error)
     })
+}
+
+/// Names of the tenant clusters in a namespace; at most `limit`, in one small request.
+pub async fn names(client: &Client, namespace: &str, limit: u32) -> Result<Vec<String>, ApiError> {
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource());
+    let list = api.list_metadata(&ListParams::default().limit(limit)).await.map_err(|error| {
+        ApiError::new(format!("list the names of tenant clusters in namespace `{namespace}`"), error)
+    })?;
+    Ok(list.iter().map(ResourceExt::name_any).collect())
 }

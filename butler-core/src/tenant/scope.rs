@@ -5,7 +5,11 @@ use kube::{
     api::{Api, ApiResource, DynamicObject},
 };
 
-use crate::{api::Team, cluster::ApiError};
+use crate::{
+    api::Team,
+    cluster::ApiError,
+    settings::{Settings, layers::Origin},
+};
 
 /// A namespace or all of them, narrowed by labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +44,15 @@ pub async fn team_namespace(client: &Client, team: &str) -> Result<String, ApiEr
     Ok(namespace.filter(|name| !name.is_empty()).map_or_else(|| default_namespace(team), str::to_owned))
 }
 
+/// The namespace for somebody who names none: the setting if somebody made it, else that of the login's
+/// team, else the default of the setting.
+pub fn own_namespace(settings: &Settings, active_team: Option<&str>) -> String {
+    let is_default = settings.entry("namespace").is_ok_and(|entry| entry.origin == Origin::Default);
+    let own = active_team.filter(|_| is_default).map(default_namespace);
+    own.unwrap_or_else(|| settings.namespace.clone())
+}
+
 /// The namespace a team has until its status names another.
-pub fn default_namespace(team: &str) -> String {
+fn default_namespace(team: &str) -> String {
     format!("team-{team}")
 }

@@ -12,14 +12,19 @@ use crate::{
 ///
 /// The script asks this program for candidates, so it knows your clusters, namespaces and contexts.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  source <(PROGRAM completion bash)                  this bash
-  PROGRAM completion zsh > ~/.zfunc/_PROGRAM         zsh, with ~/.zfunc in fpath
-  PROGRAM completion fish | source                   this fish")]
 pub struct CompletionArgs {
     /// The shell
     shell: Shell,
+}
+
+/// Examples for the help of a program.
+pub fn examples(program: &str) -> String {
+    format!(
+        "Examples:
+  source <({program} completion bash)
+  {program} completion zsh > ~/.zfunc/_{program}   # ~/.zfunc is in fpath
+  {program} completion fish | source"
+    )
 }
 
 /// Runs the command.

@@ -9,14 +9,19 @@ use crate::{CommandError, CommandResult, docs, run::Session};
 
 /// Print the manual page, or write the pages of all commands
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  PROGRAM man | man -l -                             read it now
-  PROGRAM man --dir ~/.local/share/man/man1          install all pages")]
 pub struct ManArgs {
     /// Write one page per command into this directory; it is created if it is missing
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
+}
+
+/// Examples for the help of a program.
+pub fn examples(program: &str) -> String {
+    format!(
+        "Examples:
+  {program} man | man -l -
+  {program} man --dir ~/.local/share/man/man1"
+    )
 }
 
 /// Runs the command.

@@ -2,4 +2,5 @@
 
 mod config;
 mod crds;
+mod docs;
 mod tools;

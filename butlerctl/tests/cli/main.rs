@@ -2,6 +2,10 @@
 
 mod bad_input;
 mod cluster;
+mod completion;
+mod docs;
 mod support;
 mod unfit;
+mod usage;
+mod version;
 mod watch;

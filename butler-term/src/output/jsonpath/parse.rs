@@ -19,7 +19,7 @@ pub(super) fn template(text: &str) -> Parsed<Vec<Part>> {
         (relaxed.as_str(), 1 + dot.len())
     };
     let mut parser = Parser { chars: text.chars().collect(), at: 0, shift, depth: 0 };
-    parser.parts()
+    parser.parts(None)
 }
 
 struct Parser {
@@ -31,8 +31,8 @@ struct Parser {
 }
 
 impl Parser {
-    /// Text and actions up to the `{end}` of the range we are in, or the end of the template.
-    fn parts(&mut self) -> Parsed<Vec<Part>> {
+    /// Text and actions: of the whole template, or of the range that starts at `range` up to its `{end}`.
+    fn parts(&mut self, range: Option<usize>) -> Parsed<Vec<Part>> {
         let mut parts = Vec::new();
         while let Some(next) = self.peek() {
             if next != '{' {
@@ -45,7 +45,7 @@ impl Parser {
             self.skip_spaces();
             let start = self.at;
             if self.take_word("end") {
-                if self.depth == 0 {
+                if range.is_none() {
                     return Err(self.error_at(start, "`end` without a `range` before it"));
                 }
                 self.close('}')?;
@@ -54,7 +54,7 @@ impl Parser {
             if self.take_word("range") {
                 let path = self.steps(false)?;
                 self.close('}')?;
-                let body = self.nested(start, Self::parts)?;
+                let body = self.nested(start, |parser| parser.parts(Some(start)))?;
                 parts.push(Part::Range(path, body));
             } else {
                 let path = self.steps(false)?;
@@ -62,7 +62,10 @@ impl Parser {
                 parts.push(Part::Path(path));
             }
         }
-        Ok(parts)
+        match range {
+            Some(start) => Err(self.error_at(start, "this `range` has no `end`")),
+            None => Ok(parts),
+        }
     }
 
     /// The steps of one path, up to something that cannot belong to it.

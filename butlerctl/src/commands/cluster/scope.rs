@@ -3,7 +3,6 @@
 use butler_core::{
     api::names::labels::ENVIRONMENT,
     cluster::Connection,
-    settings::layers::Origin,
     tenant::{self, Scope},
 };
 use butler_term::{CommandResult, complete, run::Session};
@@ -30,10 +29,7 @@ impl NamespaceArgs {
         if let Some(team) = &self.team {
             return Ok(tenant::team_namespace(&connection.client, team).await?);
         }
-        let settings = session.settings()?;
-        let is_default = settings.entry("namespace").is_ok_and(|entry| entry.origin == Origin::Default);
-        let own = connection.active_team.as_deref().filter(|_| is_default).map(tenant::default_namespace);
-        Ok(own.unwrap_or_else(|| settings.namespace.clone()))
+        Ok(tenant::own_namespace(session.settings()?, connection.active_team.as_deref()))
     }
 }
 

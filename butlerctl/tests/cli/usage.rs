@@ -1,0 +1,116 @@
+//! Help, usage errors, streams: what every command has in common.
+
+use std::{
+    io::Read,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result};
+use butler_tests::{Env, Output};
+use insta::assert_snapshot;
+
+use crate::support::{LIMIT, program};
+
+fn run(args: &[&str]) -> Result<Output> {
+    program(&Env::new()?).args(args).run()
+}
+
+#[test]
+fn a_bare_program_shows_its_help() -> Result<()> {
+    let bare = run(&[])?.success()?;
+    assert_eq!(bare.stderr, "");
+    assert_eq!(bare.stdout, run(&["-h"])?.success()?.stdout);
+    assert!(bare.stdout.contains("Usage: butlerctl [OPTIONS] <COMMAND>"), "{}", bare.stdout);
+    Ok(())
+}
+
+#[test]
+fn usage_errors_end_with_2_and_name_what_was_meant() -> Result<()> {
+    assert_snapshot!(run(&["verson"])?, @"");
+    assert_snapshot!(run(&["version", "--clint"])?, @"");
+    assert_snapshot!(run(&["version", "-o", "xml"])?, @"");
+    Ok(())
+}
+
+#[test]
+fn usage_errors_are_json_where_json_was_asked_for() -> Result<()> {
+    let output = run(&["verson", "-o", "json"])?.failed_with(2)?;
+    let error: serde_json::Value = serde_json::from_str(&output.stderr)?;
+    assert_eq!(error["code"], "BTL-1201");
+    assert_eq!(error["hints"][0], "a similar subcommand exists: 'version'");
+    Ok(())
+}
+
+#[test]
+fn a_bad_template_is_named_before_any_work() -> Result<()> {
+    assert_snapshot!(run(&["version", "-o", "jsonpath={.client"])?, @"");
+    Ok(())
+}
+
+#[test]
+fn every_code_has_a_page() -> Result<()> {
+    let env = Env::new()?;
+    let run = |args: &[&str]| program(&env).args(args).run()?.success();
+    let names = run(&["explain", "-o", "name"])?.stdout;
+    let list = run(&["explain", "-o", "json"])?.json()?;
+    assert_eq!(list.as_array().context("a list")?.len(), names.lines().count());
+    for code in names.lines() {
+        let page = run(&["explain", code])?.stdout;
+        assert!(page.starts_with(code) && page.contains("exit status"), "{page}");
+    }
+    assert_eq!(run(&["explain", "btl-1001", "-o", "jsonpath={.exitCode}"])?.stdout, "1");
+    Ok(())
+}
+
+#[test]
+fn an_unknown_code_is_not_found() -> Result<()> {
+    assert_snapshot!(run(&["explain", "BTL-9999"])?, @"");
+    Ok(())
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() -> Result<()> {
+    for args in [&["explain"][..], &["explain", "-o", "json"], &["completion", "nushell"], &["--help"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_butlerctl"))
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child.stderr.take().context("its stderr")?.read_to_string(&mut stderr)?;
+        assert_eq!((child.wait()?.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_closed_stderr_changes_nothing() -> Result<()> {
+    let env = Env::new()?;
+    let script = r#""$0" explain BTL-9999 2>&-; echo $?; "$0" explain BTL-1001 2>&- >&-; echo $?"#;
+    let output = env.command("sh").args(["-c", script, env!("CARGO_BIN_EXE_butlerctl")]).run()?.success()?;
+    assert_eq!(output.stdout.lines().next(), Some("3"));
+    Ok(())
+}
+
+#[test]
+fn twenty_columns_are_enough_to_read_a_table() -> Result<()> {
+    let env = Env::new()?;
+    let mut pty = program(&env).arg("explain").env("TERM", "xterm").pty(20, 200)?;
+    pty.wait_for("BTL-1005", LIMIT)?;
+    assert!(pty.wait(LIMIT)?.success());
+    assert_snapshot!(pty.screen().lines().take(5).collect::<Vec<_>>().join("\n"), @"");
+    Ok(())
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_those_who_ask() -> Result<()> {
+    let env = Env::new()?;
+    let explain = |flags: &[&str]| program(&env).args(["explain", "1001"]).args(flags).run()?.success();
+    assert!(!explain(&[])?.stdout.contains('\u{1b}'));
+    assert!(explain(&["--color", "always"])?.stdout.contains("\u{1b}["));
+    assert!(!explain(&["--color=always", "-o", "json"])?.stdout.contains('\u{1b}'));
+    let help = run(&["--color", "always", "--help"])?.success()?;
+    assert!(help.stdout.contains("\u{1b}["), "help obeys the flag too");
+    Ok(())
+}
