@@ -13,9 +13,11 @@ use crate::theme;
 
 /// Spaces between two columns.
 const GAP: usize = 2;
-/// The least a column is cut to; the first one names the row and keeps more.
-const MIN_WIDTH: usize = 4;
+/// The least a column is cut to. The first one names the row and keeps more; so does the last, which
+/// is often a sentence.
+const MIN_WIDTH: usize = 6;
 const MIN_FIRST: usize = 8;
+const MIN_LAST: usize = 10;
 
 /// One value, with the colour of its meaning.
 #[derive(Clone, Debug)]
@@ -141,7 +143,13 @@ fn line<'a>(out: &mut String, cells: impl IntoIterator<Item = (&'a str, Style)>,
 fn shrink(natural: &[usize], columns: usize) -> Option<Vec<usize>> {
     let gaps = GAP * natural.len().saturating_sub(1);
     let room = columns.checked_sub(gaps)?;
-    let least = |index: usize| natural[index].min(if index == 0 { MIN_FIRST } else { MIN_WIDTH });
+    let least = |index: usize| {
+        natural[index].min(match index {
+            0 => MIN_FIRST,
+            _ if index + 1 == natural.len() => MIN_LAST,
+            _ => MIN_WIDTH,
+        })
+    };
     if (0..natural.len()).map(least).sum::<usize>() > room {
         return None;
     }
@@ -207,9 +215,9 @@ mod tests {
         payments-produc…  Ready   3/3      v1.34.4  all control pla…
         日本              Failed  -
         ");
-        assert_snapshot!(plain(&clusters(), Some(40)), @r"
-        NAME      PHASE   WORKE…  VERSI…  MESSA…
-        payment…  Ready   3/3     v1.34…  all c…
+        assert_snapshot!(plain(&clusters(), Some(46)), @"
+        NAME      PHASE   WORKERS  VERSION  MESSAGE
+        payment…  Ready   3/3      v1.34.4  all contr…
         日本      Failed  -
         ");
     }
@@ -237,7 +245,7 @@ mod tests {
 
     #[test]
     fn lines_never_exceed_the_terminal_unless_in_blocks() {
-        for columns in 36..120 {
+        for columns in 44..120 {
             for line in plain(&clusters(), Some(columns)).lines() {
                 assert!(width(line) <= columns, "{columns}: {line}");
             }
