@@ -6,16 +6,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use butler_core::cluster::crds;
 use butler_tests::{
-    ControlPlane, Env, Pty, create,
+    Env, Pty,
     http::{HttpServer, Reply},
 };
-use serde_json::json;
 
-use crate::version::kubeconfig_of;
-
-const LIMIT: Duration = Duration::from_secs(20);
+use crate::support::{Butlerctl, LIMIT, plane, put, tenant_cluster};
 
 /// An interactive bash that has the script, as a person would set it up.
 fn bash(env: &Env) -> Result<Pty> {
@@ -70,16 +66,10 @@ fn bash_completes_commands_flags_and_values() -> Result<()> {
 
 #[tokio::test]
 async fn bash_completes_the_names_of_a_real_cluster() -> Result<()> {
-    let (env, plane) = (Env::new()?, ControlPlane::shared().await?);
+    let (env, plane) = (Env::new()?, plane().await?);
     let (client, namespace) = (plane.client().await?, plane.namespace().await?);
-    let definitions = crds::apply(&client, false).await?;
-    crds::established(&client, &definitions, LIMIT).await?;
     for name in ["payments", "reports"] {
-        let cluster = json!({
-            "apiVersion": "butler.butlerlabs.dev/v1alpha1", "kind": "TenantCluster", "metadata": {"name": name},
-            "spec": {"kubernetesVersion": "v1.34.4", "providerConfigRef": {"name": "p"}, "workers": {"replicas": 1}},
-        });
-        create(&client, Some(&namespace), &cluster).await?;
+        put(&client, &namespace, &tenant_cluster(name)).await?;
     }
     let kubeconfig = plane.kubeconfig().display();
     let mut bash = bash(&env)?;
@@ -91,18 +81,15 @@ async fn bash_completes_the_names_of_a_real_cluster() -> Result<()> {
 
 #[test]
 fn a_server_that_hangs_leaves_the_line_alone() -> Result<()> {
-    let env = Env::new()?;
     let server = HttpServer::start(|_| Reply::Hang)?;
-    let kubeconfig = env.work_dir().join("kubeconfig");
-    std::fs::write(&kubeconfig, kubeconfig_of(&server.url()))?;
+    let butlerctl = Butlerctl::with_server(&server.url())?;
     let end = Instant::now() + LIMIT;
     // On a busy machine the deadline may pass before the question is out.
     while server.requests().is_empty() {
-        let words = ["--", "butlerctl", "cluster", "get", "--kubeconfig"];
-        let program = env.command(env!("CARGO_BIN_EXE_butlerctl")).args(words).arg(&kubeconfig).arg("p");
+        let program = butlerctl.run(["--", "butlerctl", "cluster", "get", "p"]);
         let start = Instant::now();
         let output =
-            program.env("BUTLER_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "5").run()?.success()?;
+            program.env("BUTLER_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "3").run()?.success()?;
         let took = start.elapsed();
         assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""));
         // 200 ms for the answer, the rest for starting a program.

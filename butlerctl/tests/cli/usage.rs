@@ -3,17 +3,16 @@
 use std::{
     io::Read,
     process::{Command, Stdio},
-    time::Duration,
 };
 
 use anyhow::{Context, Result};
 use butler_tests::{Env, Output};
 use insta::assert_snapshot;
 
-const LIMIT: Duration = Duration::from_secs(20);
+use crate::support::{LIMIT, program};
 
 fn run(args: &[&str]) -> Result<Output> {
-    Env::new()?.command(env!("CARGO_BIN_EXE_butlerctl")).args(args).run()
+    program(&Env::new()?).args(args).run()
 }
 
 #[test]
@@ -83,7 +82,7 @@ fn a_bad_template_is_named_before_any_work() -> Result<()> {
 #[test]
 fn every_code_has_a_page() -> Result<()> {
     let env = Env::new()?;
-    let run = |args: &[&str]| env.command(env!("CARGO_BIN_EXE_butlerctl")).args(args).run()?.success();
+    let run = |args: &[&str]| program(&env).args(args).run()?.success();
     let names = run(&["explain", "-o", "name"])?.stdout;
     let list = run(&["explain", "-o", "json"])?.json()?;
     assert_eq!(list.as_array().context("a list")?.len(), names.lines().count());
@@ -135,8 +134,7 @@ fn a_closed_stderr_changes_nothing() -> Result<()> {
 #[test]
 fn twenty_columns_are_enough_to_read_a_table() -> Result<()> {
     let env = Env::new()?;
-    let program = env.command(env!("CARGO_BIN_EXE_butlerctl")).args(["explain"]);
-    let mut pty = program.env("TERM", "xterm").pty(20, 10)?;
+    let mut pty = program(&env).arg("explain").env("TERM", "xterm").pty(20, 10)?;
     assert!(pty.wait(LIMIT)?.success());
     pty.wait_for("interrupted", LIMIT)?;
     // The end of the list; the terminal wraps what is longer than a line, so that nothing is lost.
@@ -149,9 +147,7 @@ fn twenty_columns_are_enough_to_read_a_table() -> Result<()> {
 #[test]
 fn colours_are_for_terminals_and_for_those_who_ask() -> Result<()> {
     let env = Env::new()?;
-    let explain = |flags: &[&str]| {
-        env.command(env!("CARGO_BIN_EXE_butlerctl")).args(["explain", "1001"]).args(flags).run()?.success()
-    };
+    let explain = |flags: &[&str]| program(&env).args(["explain", "1001"]).args(flags).run()?.success();
     assert!(!explain(&[])?.stdout.contains('\u{1b}'));
     assert!(explain(&["--color", "always"])?.stdout.contains("\u{1b}["));
     assert!(!explain(&["--color=always", "-o", "json"])?.stdout.contains('\u{1b}'));
