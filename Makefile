@@ -38,6 +38,10 @@ test: parts ## run every test
 bench: release parts ## measure speed against kubectl, curl and git, as ratios
 	cargo run -q -p butler-tests --bin bench
 
+.PHONY: docs
+docs: ## write completions/ and man/ anew from the programs
+	BUTLER_UPDATE_DOCS=1 cargo test -q -p butleradm -p butlerctl --test cli docs
+
 .PHONY: check
 check: fmt clippy deny doc ## formatting, lints, dependency policy, documentation
 

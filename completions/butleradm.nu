@@ -195,6 +195,22 @@ module completions {
   export extern "butleradm crds help help" [
   ]
 
+  def "nu-complete butleradm doctor color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Check the management cluster and say what to do about each problem
+  export extern "butleradm doctor" [
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm doctor color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
   def "nu-complete butleradm explain color" [] {
     [ "auto" "always" "never" ]
   }
@@ -224,6 +240,22 @@ module completions {
     --context: string         # Kubeconfig context to use
     --request-timeout: string # How long one request may take, e.g. 30s or 2m
     --help(-h)                # Print help
+  ]
+
+  def "nu-complete butleradm status color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show the components, providers and tenant clusters of the platform
+  export extern "butleradm status" [
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm status color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
   ]
 
   def "nu-complete butleradm tools color" [] {
@@ -258,7 +290,7 @@ module completions {
   ]
 
   def "nu-complete butleradm tools install parts" [] {
-    [ "etcd" "kube-apiserver" "kube-controller-manager" "kube-scheduler" "kubectl" "helm" "kind" ]
+    [ "etcd" "kube-apiserver" "kube-controller-manager" "kube-scheduler" "kubectl" "helm" "kind" "talosctl" ]
   }
 
   def "nu-complete butleradm tools install events" [] {
@@ -283,7 +315,7 @@ module completions {
   ]
 
   def "nu-complete butleradm tools path part" [] {
-    [ "etcd" "kube-apiserver" "kube-controller-manager" "kube-scheduler" "kubectl" "helm" "kind" ]
+    [ "etcd" "kube-apiserver" "kube-controller-manager" "kube-scheduler" "kubectl" "helm" "kind" "talosctl" ]
   }
 
   def "nu-complete butleradm tools path color" [] {
@@ -379,12 +411,20 @@ module completions {
   export extern "butleradm help crds apply" [
   ]
 
+  # Check the management cluster and say what to do about each problem
+  export extern "butleradm help doctor" [
+  ]
+
   # Explain an error code, or list all of them
   export extern "butleradm help explain" [
   ]
 
   # Print the manual page, or write the pages of all commands
   export extern "butleradm help man" [
+  ]
+
+  # Show the components, providers and tenant clusters of the platform
+  export extern "butleradm help status" [
   ]
 
   # Find and install the programs Butler works with

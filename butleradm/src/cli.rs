@@ -12,8 +12,6 @@ use crate::commands::{config, crds, doctor, status, tools};
 
 const NAME: &str = "butleradm";
 
-const NAME: &str = "butleradm";
-
 /// Install and run the Butler platform
 #[derive(Debug, Parser)]
 #[command(name = NAME, version = butler_term::commands::version::VERSION, arg_required_else_help = true)]
