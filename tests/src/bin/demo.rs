@@ -34,8 +34,8 @@ fn main() -> Result<()> {
     runtime.block_on(async { pretend_controllers(&plane.client().await?).await })?;
     demo.show("butlerctl", &["cluster", "list"], 0)?;
     demo.show("butlerctl", &["cluster", "list", "-A", "-o", "wide"], 0)?;
-    demo.show("butlerctl", &["cluster", "get", "minimal"], 0)?;
-    demo.show("butlerctl", &["cluster", "get", "minimall"], 3)?;
+    demo.show("butlerctl", &["cluster", "get", "hello"], 0)?;
+    demo.show("butlerctl", &["cluster", "get", "helo"], 3)?;
     demo.show("butleradm", &["doctor"], 1)?;
     drop(plane);
     say("The control plane is stopped; nothing is left behind.")
