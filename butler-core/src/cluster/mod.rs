@@ -1,6 +1,6 @@
 //! Finding a management cluster and talking to it with our own verbs.
 //!
-//! [`connect`] decides which cluster and as whom, and builds the client with a deadline on every
+//! [`connect()`] decides which cluster and as whom, and builds the client with a deadline on every
 //! request; [`ApiError`] is what any failed call becomes; [`request`] and [`pages`] fetch what
 //! kube's typed calls would make too large.
 

@@ -2,8 +2,8 @@
 //!
 //! - [`keys`]: the one table of settings
 //! - [`layers`]: which value wins, and where it came from
-//! - [`file`]: reading and editing `config.toml`
-//! - [`env`]: every environment variable
+//! - [`mod@file`]: reading and editing `config.toml`
+//! - [`mod@env`]: every environment variable
 //! - [`home`]: the directory of a user's files
 //!
 //! Below the commands nobody reads the environment or a settings file; they receive values.
