@@ -5,10 +5,6 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 DENY   := $(CACHE)/cargo/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
-# Stamped into `version`; a build from an archive has neither.
-export BUTLER_COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
-export BUTLER_DATE   ?= $(shell git show -s --format=%cI HEAD 2>/dev/null)
-
 .PHONY: help
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -19,6 +15,10 @@ build: ## build both programs for development
 
 .PHONY: release
 release: ## build both programs for use: small and quick
+# Stamped into `version`; a build from an archive has neither.
+release: export BUTLER_COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+release: export BUTLER_BUILT ?= $(shell git show -s --format=%cI HEAD 2>/dev/null)
+release:
 	cargo build --release -p butlerctl
 	cargo build --release -p butleradm
 

@@ -326,7 +326,9 @@ fn holds_record(line: &[u8]) -> bool {
     line.windows(MARK.len())
         .enumerate()
         .filter(|(_, window)| *window == MARK.as_bytes())
-        .any(|(at, _)| line.get(..at + TRAILER).is_some_and(|record| verified(record).is_some()))
+        .map(|(at, _)| at + TRAILER)
+        .filter(|end| *end < line.len())
+        .any(|end| verified(&line[..end]).is_some())
 }
 
 fn checksum(body: &[u8]) -> String {

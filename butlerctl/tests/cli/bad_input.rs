@@ -361,7 +361,6 @@ fn a_closed_pipe_ends_quietly() -> Result<()> {
     exit 0
     [stdout]
     NAME           PHASE  K8S VERSION  WORKERS  AGE
-    [stderr]
     ");
     Ok(())
 }
