@@ -10,8 +10,6 @@ pub const LIST: &[(&str, &str)] = &[
     (r#"(?:/[^\s/`'"=:,]+)*/butler-\d+-[0-9a-f]+-\d+"#, "[TEMP]"),
     // the sign of life of a slow machine
     (r"(?m)^waiting for the API server( \d+s)?\n", ""),
-    // the heading of what that was all of
-    (r"\[stderr\]\n\z", ""),
     // loopback addresses with a port
     (r"\b127\.\d+\.\d+\.\d+:\d{4,5}\b", "127.0.0.1:PORT"),
     (r"\blocalhost:\d{4,5}\b", "localhost:PORT"),

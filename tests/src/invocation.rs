@@ -252,8 +252,9 @@ impl fmt::Display for Output {
             (None, signal) => writeln!(f, "signal {}", signal.unwrap_or_default())?,
         }
         for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            let text = filters::apply(text);
             if !text.is_empty() {
-                write!(f, "[{name}]\n{}", filters::apply(text))?;
+                write!(f, "[{name}]\n{text}")?;
                 if !text.ends_with('\n') {
                     writeln!(f, "[no line break]")?;
                 }
