@@ -173,6 +173,9 @@ impl Go {
             .env_clear()
             .envs(self.environment.iter().map(|(key, value)| (key, value)))
             .stdin(Stdio::null())
+            // Ctrl-C reaches the whole group of a terminal: were Go in ours, its end could be taken for
+            // a failed build before we know that the person stopped it.
+            .process_group(0)
             .kill_on_drop(true);
         command
     }
