@@ -16,6 +16,13 @@ use serde_json::{Value, json};
 /// Where we differ on purpose: the kind, the beginning of the facts, and why.
 const ACCEPTED: &[(&str, &str, &str)] = &[
     (
+        "ClusterBootstrap",
+        "schema.spec.provider.enum",
+        "one value more: `sandbox`, simulated machines that existing installations do not have",
+    ),
+    ("ClusterCreationPolicy", "schema.spec.targetProviders.items.enum", "as for ClusterBootstrap"),
+    ("ProviderConfig", "schema.spec.provider.enum", "as for ClusterBootstrap"),
+    (
         "TenantCluster",
         "columns.05 Namespace.",
         "with the columns below, one server-side table without objects answers `butlerctl cluster list`",

@@ -2,10 +2,14 @@
 //!
 //! - [`driver`]: where machines come from
 //! - [`parts`]: etcd, kube-apiserver, kubectl and the others: found, downloaded or built
+//! - [`plane`]: the programs of a control plane and their flags
 //! - [`process`]: other programs as children that never outlive us
+//! - [`sandbox`]: simulated machines, and a platform on them
 //! - [`talos`]: what makes a machine a node: configurations and the calls to it
 
 pub mod driver;
 pub mod parts;
+pub mod plane;
 pub mod process;
+pub mod sandbox;
 pub mod talos;

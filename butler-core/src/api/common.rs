@@ -228,6 +228,8 @@ text_enum! {
         Gcp = "gcp",
         /// KIND on this machine.
         Local = "local",
+        /// Simulated machines on this machine.
+        Sandbox = "sandbox",
     }
 }
 

@@ -1,0 +1,7 @@
+//! The sandbox: a platform of real parts on one machine, on simulated machines.
+//!
+//! - [`machine`]: what the host and a node know of a machine: files and messages between the two
+//! - [`faults`]: what may go wrong with a machine, on purpose
+
+pub mod faults;
+pub mod machine;
