@@ -36,7 +36,8 @@ test: parts ## run every test
 
 .PHONY: bench
 bench: release parts ## measure speed against kubectl, curl and git, as ratios
-	cargo run -q -p butler-tests --bin bench
+	cargo build -q -p butler-tests --bins
+	$(TARGET)/debug/bench
 
 .PHONY: docs
 docs: ## write completions/ and man/ anew from the programs

@@ -20,7 +20,7 @@ const ACCEPTED: &[(&str, &str, &str)] = &[
         "schema.spec.provider.enum",
         "one value more: `sandbox`, simulated machines that existing installations do not have",
     ),
-    ("ClusterCreationPolicy", "schema.spec.targetProviders.items.enum", "as for ClusterBootstrap"),
+    ("ClusterCreationPolicy", "schema.spec.targetProviders[].enum", "as for ClusterBootstrap"),
     ("ProviderConfig", "schema.spec.provider.enum", "as for ClusterBootstrap"),
     (
         "TenantCluster",

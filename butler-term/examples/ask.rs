@@ -1,12 +1,20 @@
 //! The questions and signs of life of the terminal layer, for tests and for a look at them:
 //! `cargo run -p butler-term --example ask -- confirm`.
 
-use std::{process::ExitCode, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
 
-use butler_core::error::Code;
+use butler_core::{
+    error::{Code, Diagnose},
+    event::Unit,
+};
 use butler_term::{
     CommandError, CommandResult,
     args::GlobalArgs,
+    report::{self, EventArgs},
     run::{Program, Session},
 };
 use clap::{Parser, Subcommand};
@@ -27,6 +35,15 @@ enum Command {
     Name,
     /// Work for so many milliseconds
     Work { milliseconds: u64 },
+    /// Run a job of two phases, each until its file (`1`, `2`) is in a directory; the first has a bar
+    Job {
+        dir: PathBuf,
+        /// Fail in the second
+        #[arg(long)]
+        fails: bool,
+        #[command(flatten)]
+        events: EventArgs,
+    },
     /// Meet a defect
     Panic,
     /// Fail with words that a server could have chosen
@@ -41,16 +58,55 @@ impl Program for Ask {
     #[expect(clippy::panic, reason = "to see what a person sees of a panic")]
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
-            Command::Confirm => session.ui.confirm("Remove it?")?,
-            Command::Name => session.block_on(async { session.ui.confirm_name("destroy cluster", "dev") })?,
+            Command::Confirm => session.block_on(async { session.ui.confirm("Remove it?").await })?,
+            Command::Name => {
+                session.block_on(async { session.ui.confirm_name("destroy cluster", "dev").await })?;
+            }
             Command::Work { milliseconds } => {
                 let _spinner = session.ui.spinner("working");
                 std::thread::sleep(Duration::from_millis(milliseconds));
             }
+            Command::Job { dir, fails, events } => session.block_on(job(session, &dir, fails, &events))?,
             Command::Panic => panic!("on purpose"),
             Command::Fail => return Err(CommandError::new(Code::ApiRejected, "cannot \u{1b}[31mlist\u{7}")),
         }
         session.ui.data("done\n")
+    }
+}
+
+async fn job(session: &Session, dir: &Path, fails: bool, events: &EventArgs) -> CommandResult {
+    // A key would be echoed into the picture.
+    let told = async |name: &str| {
+        while !dir.join(name).exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    report::run(session, events, async |reporter| {
+        reporter
+            .phase("fetching etcd", async {
+                reporter.progress("etcd", 40, Some(100), Unit::Items);
+                told("1").await;
+                Ok::<_, JobError>(())
+            })
+            .await?;
+        reporter
+            .phase("starting etcd", async {
+                told("2").await;
+                if fails { Err(JobError) } else { Ok(()) }
+            })
+            .await
+    })
+    .await
+}
+
+/// What the job fails with.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start `etcd`")]
+struct JobError;
+
+impl Diagnose for JobError {
+    fn code(&self) -> Code {
+        Code::ProcessFailed
     }
 }
 

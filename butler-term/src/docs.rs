@@ -51,6 +51,9 @@ pub fn script(command: &Command, shell: Shell) -> io::Result<File> {
     match Shells::builtins().completer(engine) {
         Some(engine) => {
             engine.write_registration(env::BUTLER_COMPLETE, &program, &program, &program, &mut content)?;
+            if shell == Shell::Zsh {
+                content.extend(first_answer(&program).bytes());
+            }
         }
         None => {
             let mut command = command.clone();
@@ -58,6 +61,12 @@ pub fn script(command: &Command, shell: Shell) -> io::Result<File> {
         }
     }
     text(name, &content)
+}
+
+/// A file in zsh's fpath is the body of the function that zsh calls: the first call must not only define
+/// the completer but answer with it. Sourced, the file is no function's body.
+fn first_answer(program: &str) -> String {
+    format!("\n[[ $funcstack[1] == _{program} ]] && _clap_dynamic_completer_{program}\nreturn 0\n")
 }
 
 /// The completion scripts of a program for all shells.

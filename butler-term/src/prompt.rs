@@ -1,17 +1,25 @@
 //! Questions to a person, asked on stderr. Nothing is ever assumed: without a terminal to ask on, the
 //! command fails and names the flag that answers beforehand.
+//!
+//! A question waits in a thread of its own. So Ctrl-C and SIGTERM end the command while it is open,
+//! and the terminal is then put back as it was.
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    thread,
+};
 
 use butler_core::error::Code;
 use dialoguer::Input;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use tokio::sync::oneshot;
 
 use crate::{CommandError, CommandResult, ui::Ui};
 
 impl Ui {
     /// Goes on only after a yes.
-    pub fn confirm(&self, question: &str) -> CommandResult {
-        let answer = self.ask(&format!("{question} [y/N]"))?;
+    pub async fn confirm(&self, question: &str) -> CommandResult {
+        let answer = self.ask(format!("{question} [y/N]")).await?;
         match answer.to_ascii_lowercase().as_str() {
             "y" | "yes" => Ok(()),
             _ => Err(CommandError::new(Code::Declined, "nothing was done: the answer was not yes")),
@@ -20,27 +28,54 @@ impl Ui {
 
     /// Goes on only after the name was typed; for what cannot be undone. `what` says what happens to
     /// it: "destroy tenant cluster".
-    pub fn confirm_name(&self, what: &str, name: &str) -> CommandResult {
-        if self.ask(&format!("Type the name to {what} `{name}`"))? == name {
+    pub async fn confirm_name(&self, what: &str, name: &str) -> CommandResult {
+        if self.ask(format!("Type the name to {what} `{name}`")).await? == name {
             return Ok(());
         }
         let message = format!("nothing was done: what was typed is not `{name}`");
         Err(CommandError::new(Code::Declined, message))
     }
 
-    fn ask(&self, prompt: &str) -> CommandResult<String> {
+    async fn ask(&self, prompt: String) -> CommandResult<String> {
         if !io::stdin().is_terminal() || !self.stderr_is_terminal() {
             let message = format!("cannot ask `{prompt}` without a terminal");
             return Err(CommandError::new(Code::NeedsTerminal, message));
         }
-        let input = Input::<String>::new().with_prompt(prompt).allow_empty(true).interact_text();
-        input.map(|answer| answer.trim().to_owned()).map_err(|error| {
-            let error = io::Error::from(error);
-            match error.kind() {
-                io::ErrorKind::Interrupted => CommandError::new(Code::Interrupted, "interrupted"),
-                _ => CommandError::new(Code::Declined, "nothing was done: there was no answer")
-                    .caused_by(&error),
+        let _as_it_was = Terminal::keep();
+        let (answered, answer) = oneshot::channel();
+        thread::spawn(move || {
+            let input = Input::<String>::new().with_prompt(prompt).allow_empty(true).interact_text();
+            // Nobody listens when the command has ended.
+            let _ = answered.send(input.map_err(io::Error::from));
+        });
+        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        match answer.await.map_err(gone).and_then(|answer| answer) {
+            Ok(answer) => Ok(answer.trim().to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                Err(CommandError::new(Code::Interrupted, "interrupted"))
             }
-        })
+            Err(error) => {
+                Err(CommandError::new(Code::Declined, "nothing was done: there was no answer")
+                    .caused_by(&error))
+            }
+        }
+    }
+}
+
+/// The state of the terminal, which comes back when this value goes.
+struct Terminal(Option<Termios>);
+
+impl Terminal {
+    fn keep() -> Self {
+        Self(tcgetattr(io::stdin()).ok())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Some(state) = &self.0 {
+            // A terminal that is gone needs nothing.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, state);
+        }
     }
 }

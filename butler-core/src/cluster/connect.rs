@@ -143,7 +143,7 @@ impl Diagnose for ConnectError {
             Self::LoginMissing { server }
             | Self::LoginExpired { server, .. }
             | Self::LoginUnusable { server } => vec![
-                format!("butlerctl login --server {server}"),
+                format!("sign in again to {server}"),
                 "pass --kubeconfig FILE to use another identity on purpose".to_owned(),
             ],
             Self::Credentials(error) => error.hints(),

@@ -69,14 +69,14 @@ codes! {
     NoIdentity = 1005, Unauthenticated, "no cluster and no login was found",
         "The search order is: --kubeconfig, KUBECONFIG, the login in credentials.json, a kubeconfig in the \
          Butler home, ~/.kube/config. None of them exists.",
-        ["butlerctl login --server URL", "pass --kubeconfig FILE", "butleradm bootstrap --config FILE"];
+        ["pass --kubeconfig FILE", "sign in to a Butler server", "butleradm sandbox up, to try the platform on this machine"];
     LoginExpired = 1006, Unauthenticated, "the login has expired",
         "The stored login can no longer be used. Butler does not go on with another identity, because that \
          could be an administrator's.",
-        ["butlerctl login --server URL", "pass --kubeconfig FILE to use another identity on purpose"];
+        ["sign in again", "pass --kubeconfig FILE to use another identity on purpose"];
     Unauthorized = 1007, Unauthenticated, "the API server does not know this identity",
         "The server answered 401: the token or client certificate is expired, revoked or from another cluster.",
-        ["butlerctl login --server URL", "fetch a fresh kubeconfig"];
+        ["sign in again", "fetch a fresh kubeconfig"];
     Forbidden = 1008, Forbidden, "this identity may not do that",
         "The server answered 403. The identity is known, its roles do not allow the call. Roles come from team \
          membership; a team administrator can change them.",
@@ -98,7 +98,7 @@ codes! {
     CredentialsMalformed = 1013, Invalid, "credentials.json is not valid",
         "The login store cannot be read, so it is not known who you are. Butler does not go on with another \
          identity.",
-        ["butlerctl login --server URL", "move the file away if it is beyond repair"];
+        ["sign in again", "move the file away if it is beyond repair"];
     CredentialPluginFailed = 1014, Unauthenticated, "the kubeconfig's credential plugin failed",
         "The kubeconfig names a program that fetches credentials (`exec:`). It could not be started or ended \
          with an error, so there is no identity to use.",

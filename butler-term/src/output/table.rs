@@ -50,24 +50,57 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Rows under headings.
+/// Rows under headings. The texts of all cells lie in one string, because a list may have ten thousand
+/// rows: what is kept of a cell beside its text is eight bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     headings: Vec<String>,
-    rows: Vec<Vec<Cell>>,
+    text: String,
+    cells: Vec<Kept>,
+    styles: Vec<Style>,
+}
+
+/// A cell that was pushed: where its text ends (it begins where that of the cell before it ends), and
+/// which of the styles it has.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    end: u32,
+    style: u32,
 }
 
 impl Table {
     /// An empty table.
     pub fn new(columns: impl IntoIterator<Item = &'static str>) -> Self {
-        Self { headings: columns.into_iter().map(str::to_uppercase).collect(), rows: Vec::new() }
+        Self { headings: columns.into_iter().map(str::to_uppercase).collect(), ..Self::default() }
     }
 
     /// Adds a row; it has one cell per column.
     pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) {
-        let row: Vec<Cell> = row.into_iter().collect();
-        debug_assert_eq!(row.len(), self.headings.len(), "a row has one cell per column");
-        self.rows.push(row);
+        for cell in row {
+            self.text.push_str(&cell.text);
+            let style = self.styles.iter().position(|style| *style == cell.style).unwrap_or_else(|| {
+                self.styles.push(cell.style);
+                self.styles.len() - 1
+            });
+            // Four gigabytes of text are no table; what is beyond them is not shown.
+            let end = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+            self.cells.push(Kept { end, style: u32::try_from(style).unwrap_or_default() });
+        }
+        let columns = self.headings.len().max(1);
+        debug_assert_eq!(self.cells.len() % columns, 0, "a row has one cell per column");
+    }
+
+    /// The rows, each with its cells.
+    fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = (&str, Style)>> {
+        let columns = self.headings.len().max(1);
+        (0..self.cells.len() / columns).map(move |row| {
+            (row * columns..(row + 1) * columns).map(move |index| {
+                let start = index.checked_sub(1).map_or(0, |before| self.cells[before].end as usize);
+                let cell = self.cells[index];
+                let text = self.text.get(start..cell.end as usize).unwrap_or_default();
+                (text, self.styles.get(cell.style as usize).copied().unwrap_or(theme::PLAIN))
+            })
+        })
     }
 
     /// Lays the table out; lines fit into `columns` if there is a limit.
@@ -77,7 +110,7 @@ impl Table {
             None => self.aligned(&natural),
             Some(columns) => match shrink(&natural, columns) {
                 Some(widths) => self.aligned(&widths),
-                None if self.rows.is_empty() => format!("{}\n", fit(&self.headings.join("  "), columns)),
+                None if self.cells.is_empty() => format!("{}\n", fit(&self.headings.join("  "), columns)),
                 None => self.blocks(),
             },
         }
@@ -85,9 +118,9 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.headings.iter().map(|heading| width(heading)).collect();
-        for row in &self.rows {
-            for (widest, cell) in widths.iter_mut().zip(row) {
-                *widest = (*widest).max(width(&cell.text));
+        for row in self.rows() {
+            for (widest, (text, _)) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(width(text));
             }
         }
         widths
@@ -97,8 +130,8 @@ impl Table {
         let mut out = String::new();
         let headings = self.headings.iter().map(|heading| (heading.as_str(), theme::HEADING));
         line(&mut out, headings, widths);
-        for row in &self.rows {
-            line(&mut out, row.iter().map(|cell| (cell.text.as_str(), cell.style)), widths);
+        for row in self.rows() {
+            line(&mut out, row, widths);
         }
         out
     }
@@ -106,16 +139,12 @@ impl Table {
     fn blocks(&self) -> String {
         let label = self.headings.iter().map(|heading| width(heading)).max().unwrap_or(0);
         let mut out = String::new();
-        for (index, row) in self.rows.iter().enumerate() {
+        for (index, row) in self.rows().enumerate() {
             if index > 0 {
                 out.push('\n');
             }
             for (heading, cell) in self.headings.iter().zip(row) {
-                line(
-                    &mut out,
-                    [(heading.as_str(), theme::HEADING), (&cell.text, cell.style)],
-                    &[label, usize::MAX],
-                );
+                line(&mut out, [(heading.as_str(), theme::HEADING), cell], &[label, usize::MAX]);
             }
         }
         out

@@ -6,7 +6,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns a text takes on a terminal.
 pub(crate) fn width(text: &str) -> usize {
-    text.width()
+    // Most cells of a long list; the tables of Unicode are only for the rest.
+    if text.is_ascii() { text.len() } else { text.width() }
 }
 
 /// One line without anything a terminal would obey: line breaks and tabs become spaces, other
@@ -21,7 +22,7 @@ pub(crate) fn lines(text: &str) -> Cow<'_, str> {
 }
 
 fn clean(text: &str, replace: impl Fn(char) -> char) -> Cow<'_, str> {
-    if !text.contains(is_command) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(is_command) {
         return Cow::Borrowed(text);
     }
     text.chars().map(|c| if is_command(c) { replace(c) } else { c }).collect()

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
-use butler_tests::{Env, Invocation, Pty};
+use butler_tests::{Env, Invocation, Pty, Signal};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -46,6 +46,17 @@ fn only_the_whole_name_goes_on() -> Result<()> {
         pty.wait_for(says, LIMIT)?;
         assert_eq!(pty.wait(LIMIT)?.exit_code(), exit, "{answer:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_question_ends_with_its_command() -> Result<()> {
+    let env = Env::new()?;
+    let mut pty = in_terminal(&env, &["name"])?;
+    pty.wait_for("Type the name", LIMIT)?;
+    pty.signal(Signal::TERM)?;
+    pty.wait_for("error[BTL-1902]: terminated", LIMIT)?;
+    assert_eq!(pty.wait(LIMIT)?.exit_code(), 130);
     Ok(())
 }
 
@@ -94,5 +105,46 @@ fn words_of_a_server_cannot_command_the_terminal() -> Result<()> {
     let output = ask(&env, &["fail", "--color", "always"])?.run()?.failed_with(1)?;
     assert!(output.stderr.contains("cannot \u{fffd}[31mlist\u{fffd}"), "{:?}", output.stderr);
     assert!(output.stderr.starts_with("\u{1b}["), "our own colours stay: {:?}", output.stderr);
+    Ok(())
+}
+
+#[test]
+fn bars_live_as_long_as_their_phase_and_leave_a_line() -> Result<()> {
+    let env = Env::new()?;
+    let mut pty = in_terminal(&env, &["job", "."])?;
+    pty.wait_until("a bar", LIMIT, |screen| screen.contains("fetching etcd") && screen.contains("40/100"))?;
+    std::fs::write(env.work_dir().join("1"), "")?;
+    pty.wait_until("the next phase", LIMIT, |screen| {
+        screen.contains("✓ fetching etcd (") && screen.contains("starting etcd")
+    })?;
+    assert!(!pty.screen().contains("40/100"), "the bar is gone:\n{}", pty.screen());
+    std::fs::write(env.work_dir().join("2"), "")?;
+    pty.wait_for("done", LIMIT)?;
+    assert!(pty.wait(LIMIT)?.success());
+    let screen = pty.screen();
+    let lines: Vec<&str> = screen.lines().filter(|line| !line.trim().is_empty()).collect();
+    assert_eq!(lines.len(), 3, "two phases and the result:\n{screen}");
+    assert!(
+        lines[0].starts_with("✓ fetching etcd (") && lines[1].starts_with("✓ starting etcd ("),
+        "{screen}"
+    );
+    assert_eq!(lines[2], "done");
+    Ok(())
+}
+
+#[test]
+fn a_phase_that_fails_is_marked_and_named() -> Result<()> {
+    let env = Env::new()?;
+    for name in ["1", "2"] {
+        std::fs::write(env.work_dir().join(name), "")?;
+    }
+    let mut pty = in_terminal(&env, &["job", ".", "--fails"])?;
+    pty.wait_for("cannot start `etcd`", LIMIT)?;
+    assert_eq!(pty.wait(LIMIT)?.exit_code(), 1);
+    let screen = pty.screen();
+    assert!(
+        screen.contains("✗ starting etcd (") && screen.contains("[BTL-1406]: cannot start `etcd`"),
+        "{screen}"
+    );
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use butler_core::error::Code;
 use butler_term::docs::{self, File};
 use butler_tests::golden;
 use clap::{Command, CommandFactory};
@@ -48,4 +49,19 @@ fn every_command_and_argument_has_help() {
     command.build();
     gaps(&command, &mut found);
     assert!(found.is_empty(), "no help, or a period at its end: {found:#?}");
+}
+
+/// Whoever follows a hint must not meet a usage error.
+#[test]
+fn commands_that_explain_names_exist() {
+    let steps = Code::ALL.iter().flat_map(|code| code.page().next.iter().map(move |step| (code, *step)));
+    let steps: Vec<_> = steps.filter(|(_, step)| step.starts_with("butleradm ")).collect();
+    assert!(!steps.is_empty(), "no page names a command of this program");
+    for (code, step) in steps {
+        // What follows a comma is for the person.
+        let words = step.split(',').next().unwrap_or_default().split_whitespace();
+        if let Err(error) = Cli::command().try_get_matches_from(words) {
+            assert!(!error.use_stderr(), "{code}: {step}: {error}");
+        }
+    }
 }

@@ -71,6 +71,30 @@ fn a_kubeconfig_that_is_of_no_use_is_named() -> Result<()> {
     Ok(())
 }
 
+/// Root may read everything, so root gives that up first.
+#[test]
+fn a_kubeconfig_that_may_not_be_read_is_named() -> Result<()> {
+    let (env, _) = list_with(Some("{}"))?;
+    let path = env.work_dir().join("kubeconfig");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000))?;
+    let program = if fs::File::open(&path).is_ok() {
+        let drop = ["--bounding-set=-dac_override,-dac_read_search", env!("CARGO_BIN_EXE_butlerctl")];
+        env.command("/usr/bin/setpriv").args(drop)
+    } else {
+        program(&env)
+    };
+    assert_snapshot!(program.args(["cluster", "list", "--kubeconfig"]).arg(&path).timeout(LIMIT).run()?, @r"
+    exit 2
+    [stderr]
+    error[BTL-1009]: cannot read the kubeconfig `[TEMP]/work/kubeconfig`
+      1: Permission denied (os error 13)
+
+    hint: check the path in --kubeconfig or KUBECONFIG
+    hint: ls -l FILE
+    ");
+    Ok(())
+}
+
 #[test]
 fn an_unknown_context_lists_the_known_ones() -> Result<()> {
     let program = Butlerctl::with_server("https://127.0.0.1:1")?;
@@ -93,9 +117,9 @@ fn without_any_identity_the_next_commands_are_named() -> Result<()> {
     [stderr]
     error[BTL-1005]: no cluster and no login was found
 
-    hint: butlerctl login --server URL
     hint: pass --kubeconfig FILE
-    hint: butleradm bootstrap --config FILE
+    hint: sign in to a Butler server
+    hint: butleradm sandbox up, to try the platform on this machine
     ");
     let homeless = program(&env).args(["cluster", "list"]).env_remove("HOME").env_remove("BUTLER_HOME");
     let _ = homeless.timeout(LIMIT).run()?.failed_with(5)?;
@@ -116,7 +140,7 @@ fn an_expired_login_does_not_fall_back_to_an_administrator() -> Result<()> {
     [stderr]
     error[BTL-1006]: the login of `alice@example.com` on `https://butler.example` has expired
 
-    hint: butlerctl login --server https://butler.example
+    hint: sign in again to https://butler.example
     hint: pass --kubeconfig FILE to use another identity on purpose
     ");
     Ok(())

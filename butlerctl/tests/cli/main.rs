@@ -4,6 +4,7 @@ mod bad_input;
 mod cluster;
 mod completion;
 mod docs;
+mod identity;
 mod support;
 mod unfit;
 mod usage;

@@ -151,7 +151,7 @@ async fn an_active_server_without_login_ends_the_search_too() {
     person.write(".butler/credentials.json", r#"{"activeServer": "https://gone.example", "servers": {}}"#);
     let error = person.failure().await;
     assert_eq!(error.kind(), ErrorKind::Unauthenticated);
-    assert_eq!(error.hints()[0], "butlerctl login --server https://gone.example");
+    assert_eq!(error.hints()[0], "sign in again to https://gone.example");
 
     person.write(".butler/credentials.json", r#"{"activeServer": "", "servers": {}}"#);
     assert_eq!(person.server().await, "https://usual:6443");

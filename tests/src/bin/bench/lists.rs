@@ -36,7 +36,7 @@ pub(crate) fn measure(programs: &Programs) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for size in SIZES {
         let namespace = format!("bench-{size}");
-        let runs = if size > 1_000 { 5 } else { 11 };
+        let runs = 11;
         let before = plane.audited()?.len();
         let args = ["cluster", "list", "-n", &namespace, "--kubeconfig", &kubeconfig];
         let ours = cost::of(&programs.butlerctl, &args, runs)?;

@@ -19,11 +19,6 @@ const SUBJECTS: &[Subject] = &[("start", start::measure), ("lists", lists::measu
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [first, rest @ ..] = args.as_slice()
-        && first == cost::REEXEC
-    {
-        return cost::child(rest);
-    }
     let chosen: Vec<&Subject> =
         SUBJECTS.iter().filter(|(name, _)| args.is_empty() || args.iter().any(|arg| arg == name)).collect();
     if chosen.is_empty() {
