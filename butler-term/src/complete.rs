@@ -20,8 +20,8 @@ use clap_complete::{
 
 use crate::args::raw_value;
 
-/// How long a shell waits for us at most.
-const DEADLINE: Duration = Duration::from_millis(200);
+/// How long names may take: a shell waits 200 ms for us, and some of that goes into starting.
+const DEADLINE: Duration = Duration::from_millis(180);
 /// More names than this help nobody.
 const MOST: u32 = 500;
 

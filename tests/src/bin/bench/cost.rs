@@ -20,11 +20,17 @@ pub(crate) struct Cost {
 
 /// Runs a command `runs` times; every run must succeed.
 pub(crate) fn of(program: &Path, args: &[&str], runs: usize) -> Result<Cost> {
+    with_env(program, args, runs, &[])
+}
+
+/// The same, with variables.
+pub(crate) fn with_env(program: &Path, args: &[&str], runs: usize, vars: &[(&str, &str)]) -> Result<Cost> {
     let measure = std::env::current_exe()?.with_file_name("measure");
     let output = Command::new(&measure)
         .arg(runs.to_string())
         .arg(program)
         .args(args)
+        .envs(vars.iter().copied())
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("cannot run {}", measure.display()))?;

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::{
     Programs,
     cost::{self, Cost},
-    table::Row,
+    table::{Results, Row},
 };
 
 /// Sizes of the namespaces that are listed.
@@ -27,7 +27,7 @@ const SIZES: [usize; 4] = [1, 100, 1_000, 10_000];
 /// Creations in flight while loading.
 const WRITERS: usize = 32;
 
-pub(crate) fn measure(programs: &Programs) -> Result<Vec<Row>> {
+pub(crate) fn measure(programs: &Programs) -> Result<Results> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let plane = runtime.block_on(ControlPlane::builder().audit().start())?;
     let kubeconfig = plane.kubeconfig().to_string_lossy().into_owned();
@@ -62,7 +62,7 @@ pub(crate) fn measure(programs: &Programs) -> Result<Vec<Row>> {
         let job = format!("cluster list -A -o {format}, {all}");
         rows.push(Row::new(job, ours, "kubectl, same flags", kubectl).time_goal(0.25));
     }
-    Ok(rows)
+    Ok(rows.into())
 }
 
 /// `curl` with the administrator's certificate: the least a list can cost.

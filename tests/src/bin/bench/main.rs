@@ -1,10 +1,12 @@
-//! `make bench`: what the programs cost beside `kubectl`, `curl` and `git`, measured in one run on
-//! one machine and printed as ratios with the goals beside them.
+//! `make bench`: what the programs and the sandbox cost beside `kubectl`, `curl`, `git` and bare parts,
+//! measured in one run on one machine and printed as ratios with the goals beside them.
 //!
 //! One file per subject; each returns rows. `bench NAME` runs one subject only.
 
 mod cost;
+mod fleet;
 mod lists;
+mod sandbox;
 mod start;
 mod table;
 
@@ -13,9 +15,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 
 /// A subject: its name, and what measures it.
-type Subject = (&'static str, fn(&Programs) -> Result<Vec<table::Row>>);
+type Subject = (&'static str, fn(&Programs) -> Result<table::Results>);
 
-const SUBJECTS: &[Subject] = &[("start", start::measure), ("lists", lists::measure)];
+const SUBJECTS: &[Subject] = &[
+    ("start", start::measure),
+    ("lists", lists::measure),
+    ("sandbox", sandbox::measure),
+    ("fleet", fleet::measure),
+];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -26,11 +33,11 @@ fn main() -> Result<()> {
         bail!("no such subject; there are: {}", names.join(", "));
     }
     let programs = Programs::find()?;
-    let mut rows = Vec::new();
+    let mut results = table::Results::default();
     for (_, measure) in chosen {
-        rows.extend(measure(&programs)?);
+        results.extend(measure(&programs)?);
     }
-    table::print(&rows)
+    table::print(&results)
 }
 
 /// The programs under measurement.

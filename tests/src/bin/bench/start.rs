@@ -1,16 +1,19 @@
-//! Cold start: both programs beside `kubectl` and `git`, and how big `butlerctl` is.
+//! Cold start: both programs beside `kubectl` and `git`, how big they are, and how long a shell waits
+//! for names when the server hangs.
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use butler_tests::http::{HttpServer, Reply};
+use serde_json::json;
 
 use crate::{
     Programs,
     cost::{self, Cost},
-    table::Row,
+    table::{Figure, Results, Row},
 };
 
-pub(crate) fn measure(programs: &Programs) -> Result<Vec<Row>> {
+pub(crate) fn measure(programs: &Programs) -> Result<Results> {
     let kubectl = cost::of(&programs.kubectl, &["version", "--client"], 21)?;
     let git = cost::of(Path::new("git"), &["--version"], 101)?;
     let mut rows = Vec::new();
@@ -26,5 +29,23 @@ pub(crate) fn measure(programs: &Programs) -> Result<Vec<Row>> {
         );
         rows.push(Row::new(&job, ours, "git --version", git).time_goal(1.5));
     }
-    Ok(rows)
+    let figures = vec![completion(programs)?];
+    Ok(Results { rows, figures })
+}
+
+fn completion(programs: &Programs) -> Result<Figure> {
+    let server = HttpServer::start(|_| Reply::Hang)?;
+    let kubeconfig = tempfile::NamedTempFile::new()?;
+    let text = json!({
+        "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server.url()}}],
+    });
+    std::fs::write(kubeconfig.path(), text.to_string())?;
+    let file = kubeconfig.path().to_string_lossy();
+    let vars = [("BUTLER_COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "3"), ("KUBECONFIG", &file)];
+    let cost = cost::with_env(&programs.butlerctl, &["--", "butlerctl", "cluster", "get", "p"], 11, &vars)?;
+    ensure!(!server.requests().is_empty(), "the server was never asked");
+    let value = cost.wall.as_secs_f64() * 1e3;
+    Ok(Figure { job: "completion of names, the server hangs".into(), value, unit: "ms", goal: Some(200.0) })
 }

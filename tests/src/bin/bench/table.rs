@@ -1,10 +1,41 @@
-//! The printed result: a Markdown table, ours beside theirs, with the goal and whether it was met.
+//! The printed result: a Markdown table, ours beside theirs, with the goal and whether it was met; and a
+//! second one of figures that have nothing to stand beside.
 
 use std::{io::Write, time::Duration};
 
 use anyhow::Result;
 
 use crate::cost::Cost;
+
+/// What a subject found.
+#[derive(Default)]
+pub(crate) struct Results {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) figures: Vec<Figure>,
+}
+
+impl Results {
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.rows.extend(more.rows);
+        self.figures.extend(more.figures);
+    }
+}
+
+impl From<Vec<Row>> for Results {
+    fn from(rows: Vec<Row>) -> Self {
+        Self { rows, figures: Vec::new() }
+    }
+}
+
+/// A quantity on its own.
+pub(crate) struct Figure {
+    pub(crate) job: String,
+    /// What was reached.
+    pub(crate) value: f64,
+    pub(crate) unit: &'static str,
+    /// What it may be at most.
+    pub(crate) goal: Option<f64>,
+}
 
 /// One comparison.
 pub(crate) struct Row {
@@ -47,7 +78,28 @@ impl Row {
     }
 }
 
-pub(crate) fn print(rows: &[Row]) -> Result<()> {
+pub(crate) fn print(results: &Results) -> Result<()> {
+    if !results.rows.is_empty() {
+        comparisons(&results.rows)?;
+    }
+    if !results.figures.is_empty() {
+        figures(&results.figures)?;
+    }
+    Ok(())
+}
+
+fn figures(figures: &[Figure]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n| job | reached | goal |\n|---|---|---|")?;
+    for Figure { job, value, unit, goal } in figures {
+        let goal =
+            goal.map(|goal| format!("≤ {goal} {unit} {}", if *value <= goal { "met" } else { "MISSED" }));
+        writeln!(out, "| {job} | {value:.1} {unit} | {} |", goal.unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+fn comparisons(rows: &[Row]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
@@ -56,7 +108,8 @@ pub(crate) fn print(rows: &[Row]) -> Result<()> {
     writeln!(out, "|---|---|---|---|---|---|---|---|")?;
     for row in rows {
         let time = row.ours.wall.as_secs_f64() / row.theirs.wall.as_secs_f64();
-        let memory = row.ours.memory as f64 / row.theirs.memory as f64;
+        let (ours, theirs) = (row.ours.memory, row.theirs.memory);
+        let memory = ours as f64 / theirs as f64;
         let goals = [verdict("time", time, row.time_goal), verdict("memory", memory, row.memory_goal)];
         let goals: Vec<String> = goals.into_iter().flatten().collect();
         writeln!(
@@ -67,9 +120,9 @@ pub(crate) fn print(rows: &[Row]) -> Result<()> {
             millis(row.ours.wall),
             millis(row.theirs.wall),
             ratio(time),
-            mib(row.ours.memory),
-            mib(row.theirs.memory),
-            ratio(memory),
+            mib(ours),
+            mib(theirs),
+            if memory.is_nan() { "–".to_owned() } else { ratio(memory) },
             goals.join("; "),
             row.note,
         )?;
@@ -92,6 +145,7 @@ fn millis(wall: Duration) -> String {
     if millis < 100.0 { format!("{millis:.1} ms") } else { format!("{millis:.0} ms") }
 }
 
+/// Nothing where memory was not looked at.
 fn mib(kib: u64) -> String {
-    format!("{:.1} MiB", kib as f64 / 1024.0)
+    if kib == 0 { "–".to_owned() } else { format!("{:.1} MiB", kib as f64 / 1024.0) }
 }
