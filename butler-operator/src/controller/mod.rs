@@ -37,11 +37,10 @@ mod status;
 
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
-use butler_core::{cluster::ApiError, error::Diagnose};
+use butler_core::{error::Diagnose, machine};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::{Api, Client};
+use kube::Client;
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -182,6 +181,17 @@ impl Context {
     fn now(&self) -> Timestamp {
         Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default()
     }
+}
+
+/// A name for this process that no other has: the machine's, and something random.
+pub fn identity() -> String {
+    let mut random = [0; 4];
+    // Without randomness the process id has to do.
+    if ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random).is_err() {
+        random = std::process::id().to_be_bytes();
+    }
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("{host}_{:08x}", u32::from_be_bytes(random))
 }
 
 /// Runs controllers until `stop`. A server that does not answer is waited for; the only errors are
@@ -343,13 +353,11 @@ impl Service {
         if let Some(owner) = &self.options.owner {
             return owner.clone();
         }
-        let namespaces: Api<Namespace> = Api::all(self.client.clone());
         let mut delays = Delays::new(Duration::from_millis(200), Duration::from_secs(5));
         loop {
-            match namespaces.get_metadata("kube-system").await {
-                Ok(namespace) => return namespace.metadata.uid.unwrap_or_default(),
+            match machine::owner(&self.client).await {
+                Ok(owner) => return owner,
                 Err(error) => {
-                    let error = ApiError::new("get namespace `kube-system`", error);
                     tracing::warn!(code = %error.code(), "{}", chain(&error));
                     sleep(delays.next()).await;
                 }
