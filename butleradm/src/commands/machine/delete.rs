@@ -49,21 +49,18 @@ pub(crate) fn run(args: &MachineDeleteArgs, session: &Session) -> CommandResult 
     let (namespace, name) = (&args.name.namespace.namespace, &args.name.name);
     session.block_on(async {
         let connection = session.connect(&args.connect).await?;
-        let _waiting = session.ui.spinner(WAITING);
-        let object = match machine::get(&connection.client, namespace, name).await {
+        let client = &connection.client;
+        let looking = session.ui.spinner(WAITING);
+        let object = match machine::get(client, namespace, name).await {
             Ok(object) => serde_json::to_value(object).unwrap_or_default(),
             Err(error) => return Err(missing(&connection, &args.name, error).await),
         };
+        drop(looking);
         session.ui.status(format_args!("{}", touches(&Summary::of(&object))));
-        Ok(())
-    })?;
-    if !args.yes && !args.dry_run {
-        session.ui.confirm_name("remove machine", name)?;
-    }
-    // The client belongs to the runtime that ended with the question.
-    session.block_on(async {
-        let client = session.connect(&args.connect).await?.client;
-        machine::delete(&client, namespace, name, args.dry_run).await?;
+        if !args.yes && !args.dry_run {
+            session.ui.confirm_name("remove machine", name).await?;
+        }
+        machine::delete(client, namespace, name, args.dry_run).await?;
         if args.dry_run {
             session.ui.status(format_args!("nothing was removed (dry run)"));
             return Ok(());
@@ -73,7 +70,7 @@ pub(crate) fn run(args: &MachineDeleteArgs, session: &Session) -> CommandResult 
             return Ok(());
         }
         let waiting = session.ui.spinner(format!("waiting until machine `{name}` is gone"));
-        machine::gone(&client, namespace, name, args.timeout, |_| {}).await?;
+        machine::gone(client, namespace, name, args.timeout, |_| {}).await?;
         drop(waiting);
         session.ui.status(format_args!("machine `{name}` is gone"));
         Ok(())
