@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    net::{IpAddr, Ipv4Addr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::atomic::{AtomicU8, Ordering},
     thread::JoinHandle,
 };
@@ -64,25 +64,29 @@ impl Spec {
 /// A node; it stops with this value.
 pub(crate) struct Machine {
     pub(crate) name: String,
-    pub(crate) port: Port,
+    port: Option<Port>,
     pub(crate) static_pods: watch::Sender<Vec<StaticPod>>,
     shutdown: CancellationToken,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Result<()>>>,
 }
 
 impl Machine {
-    /// Stops the kubelet and waits for it.
-    pub(crate) fn stop(mut self) -> Port {
+    /// Where its kubelet serves.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.port.as_ref().map(Port::address)
+    }
+
+    /// Stops the kubelet and waits for it; gives its port back.
+    pub(crate) fn stop(mut self) -> Result<Port> {
         self.halt();
-        let Ok(port) = ports::reserve(self.port.address().ip()) else { panic!("no port") };
-        std::mem::replace(&mut self.port, port)
+        self.port.take().context("a machine has a port")
     }
 
     fn halt(&mut self) {
         self.shutdown.cancel();
         if let Some(thread) = self.thread.take() {
             let ended = thread.join();
-            assert!(ended.is_ok() || std::thread::panicking(), "the kubelet panicked");
+            assert!(matches!(ended, Ok(Ok(()))) || std::thread::panicking(), "{ended:?}");
         }
     }
 }
@@ -102,7 +106,7 @@ impl Cluster {
 
     /// A cluster for one test.
     pub(crate) async fn start(nodes: usize) -> Result<Self> {
-        let plane = ControlPlane::builder().nodes().start().await?;
+        let plane = ControlPlane::builder().nodes().audit().start().await?;
         let mut cluster = Self { machines: Vec::new(), plane, env: Env::new()? };
         for number in 1..=nodes {
             cluster.machines.push(cluster.add(Spec::shared(&format!("worker-{number}")))?);
@@ -140,9 +144,9 @@ impl Cluster {
         };
         let thread = std::thread::Builder::new().name(name.clone()).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(run).expect("the kubelet begins");
+            runtime?.block_on(run)
         })?;
-        Ok(Machine { name, port, static_pods, shutdown, thread: Some(thread) })
+        Ok(Machine { name, port: Some(port), static_pods, shutdown, thread: Some(thread) })
     }
 
     /// Waits until the Node's `Ready` has this status.
@@ -168,7 +172,9 @@ impl Cluster {
 
     /// Runs kubectl, which must fail; gives what it said.
     pub(crate) fn kubectl_fails<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Result<String> {
-        Ok(self.command("kubectl")?.args(args).timeout(LIMIT).run()?.failed_with(1)?.stderr)
+        // Over a WebSocket, kubectl does not tell what the kubelet said.
+        let kubectl = self.command("kubectl")?.env("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false");
+        Ok(kubectl.args(args).timeout(LIMIT).run()?.failed_with(1)?.stderr)
     }
 
     /// Starts kubectl, to be watched.

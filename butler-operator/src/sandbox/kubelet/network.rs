@@ -1,7 +1,7 @@
 //! Addresses of Pods, and when Pods have a network at all.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     net::{IpAddr, Ipv4Addr},
 };
 
@@ -78,8 +78,8 @@ impl Addresses {
         for _ in 0..self.count {
             let address = Ipv4Addr::from_bits(self.first + self.next);
             self.next = (self.next + 1) % self.count;
-            if !self.given.contains_key(&address) {
-                self.given.insert(address, uid.to_owned());
+            if let Entry::Vacant(free) = self.given.entry(address) {
+                free.insert(uid.to_owned());
                 return Some(address.into());
             }
         }

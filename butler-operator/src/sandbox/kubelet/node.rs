@@ -136,9 +136,9 @@ pub(super) fn status(
     now: Timestamp,
 ) -> NodeStatus {
     let quantity = |name: &str, value: String| (name.to_owned(), Quantity(value));
-    let memory = u64::from(options.memory_mb);
+    let memory = u64::from(options.memory_mb) << 20;
     let disk = u64::from(options.disk_gb) << 30;
-    let reserved = u64::from(RESERVED_MEMORY_MB.min(options.memory_mb / 4));
+    let reserved = u64::from(RESERVED_MEMORY_MB.min(options.memory_mb / 4)) << 20;
     let millicpu = (options.cpu * 1000).saturating_sub(RESERVED_MILLICPU);
     let address = |kind: &str, address: String| NodeAddress { type_: kind.to_owned(), address };
     NodeStatus {
@@ -148,14 +148,21 @@ pub(super) fn status(
         ]),
         capacity: Some(BTreeMap::from([
             quantity("cpu", options.cpu.to_string()),
-            quantity("memory", format!("{}Ki", memory << 10)),
-            quantity("ephemeral-storage", format!("{}Ki", disk >> 10)),
+            quantity("memory", bytes(memory)),
+            quantity("ephemeral-storage", bytes(disk)),
             quantity("pods", MAX_PODS.to_string()),
         ])),
         allocatable: Some(BTreeMap::from([
-            quantity("cpu", format!("{millicpu}m")),
-            quantity("memory", format!("{}Ki", (memory - reserved) << 10)),
-            quantity("ephemeral-storage", (disk / 10 * 9).to_string()),
+            quantity(
+                "cpu",
+                if millicpu.is_multiple_of(1000) {
+                    (millicpu / 1000).to_string()
+                } else {
+                    format!("{millicpu}m")
+                },
+            ),
+            quantity("memory", bytes(memory - reserved)),
+            quantity("ephemeral-storage", bytes(disk / 10 * 9)),
             quantity("pods", MAX_PODS.to_string()),
         ])),
         conditions: Some(conditions(network, old, now)),
@@ -176,6 +183,24 @@ pub(super) fn status(
         }),
         ..NodeStatus::default()
     }
+}
+
+/// A number of bytes, down to the KiB, exactly as the API server would write it: what comes back must
+/// be the same text, or the node would seem to have changed.
+fn bytes(bytes: u64) -> String {
+    let mut number = bytes >> 10;
+    let mut units = ["Ki", "Mi", "Gi", "Ti", "Pi"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    if number == 0 {
+        return "0".to_owned();
+    }
+    while number.is_multiple_of(1024)
+        && let Some(larger) = units.next()
+    {
+        number /= 1024;
+        unit = larger;
+    }
+    format!("{number}{unit}")
 }
 
 fn conditions(network: bool, old: Option<&Node>, now: Timestamp) -> Vec<NodeCondition> {
@@ -278,6 +303,17 @@ mod tests {
     #[case("notkubernetes.io/label", true)]
     fn a_node_may_not_give_itself_every_label(#[case] label: &str, #[case] open: bool) {
         assert_eq!(is_open(label), open);
+    }
+
+    #[rstest]
+    #[case(0, "0")]
+    #[case(1023, "0")]
+    #[case(8 << 30, "8Gi")]
+    #[case(7680 << 20, "7680Mi")]
+    #[case((8 << 30) / 10 * 9, "7549747Ki")]
+    #[case(5 << 40, "5Ti")]
+    fn bytes_are_written_as_the_api_server_does(#[case] number: u64, #[case] text: &str) {
+        assert_eq!(bytes(number), text);
     }
 
     #[test]

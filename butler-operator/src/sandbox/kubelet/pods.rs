@@ -91,7 +91,7 @@ impl Tracked {
 /// A request about a Pod.
 #[derive(Debug)]
 pub(super) enum PodRequest {
-    Tell(PodStatus),
+    Tell(Box<PodStatus>),
     Remove,
 }
 
@@ -387,7 +387,7 @@ impl Pods {
             let is_mirror = mirror::mirrored(&tracked.pod).is_some();
             let request = if tracked.untold && !(is_mirror && tracked.remove) {
                 tracked.untold = false;
-                PodRequest::Tell(tracked.status.clone())
+                PodRequest::Tell(Box::new(tracked.status.clone()))
             } else if tracked.remove && !tracked.removed {
                 tracked.removed = true;
                 PodRequest::Remove
