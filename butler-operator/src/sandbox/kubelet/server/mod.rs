@@ -229,7 +229,12 @@ async fn pods(State(shared): State<Shared>) -> Response {
     Json(json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items})).into_response()
 }
 
+/// Refuses in the form that kubectl shows to people.
 async fn not_simulated() -> Response {
-    let text = "the containers of this node are simulated: nothing runs in them that could be entered\n";
-    (StatusCode::NOT_IMPLEMENTED, text).into_response()
+    let message = "the containers of this node are simulated: nothing runs in them that could be entered";
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "reason": "NotImplemented", "message": message, "code": 501,
+    });
+    (StatusCode::NOT_IMPLEMENTED, Json(status)).into_response()
 }
