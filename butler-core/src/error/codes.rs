@@ -311,6 +311,10 @@ codes! {
         "The request stands and is worked on; only the waiting has ended. Without controllers nothing happens at \
          all: see that `butleradm serve` runs.",
         ["butleradm machine get NAME", "repeat with a longer --timeout"];
+    KubeletNotListening = 1740, Failed, "a simulated node's kubelet cannot listen",
+        "The address of the kubelet's server is taken by another process, or does not belong to this machine. \
+         Without the server there are no logs, so the node does not join its cluster.",
+        ["ss -ltnp", "butleradm sandbox status"];
 
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",

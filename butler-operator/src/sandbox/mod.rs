@@ -2,6 +2,8 @@
 //!
 //! - [`machine`]: what the host and a node know of a machine: files and messages between the two
 //! - [`faults`]: what may go wrong with a machine, on purpose
+//! - [`kubelet`]: a member of a real cluster whose containers are only told of
 
 pub mod faults;
+pub mod kubelet;
 pub mod machine;
