@@ -43,6 +43,7 @@ struct State {
     without_balancers: bool,
     boots_slowly: bool,
     clings: bool,
+    hangs: bool,
     readers: Vec<mpsc::UnboundedSender<Ownership>>,
 }
 
@@ -87,6 +88,11 @@ impl Provider {
     /// What is removed stays in state `Deleting` until [`remove`](Self::remove).
     pub fn clings(&self, clings: bool) {
         self.state().clings = clings;
+    }
+
+    /// Calls of `create` never end.
+    pub fn hangs(&self, hangs: bool) {
+        self.state().hangs = hangs;
     }
 
     /// How often a call was made.
@@ -174,9 +180,12 @@ impl Driver for Provider {
     }
 
     async fn create(&self, spec: &MachineSpec) -> DriverResult<Machine> {
-        let mut state = self.state();
         let action = format!("create machine `{}`", spec.name);
-        state.call(Call::Create, action.clone())?;
+        self.state().call(Call::Create, action.clone())?;
+        if self.state().hangs {
+            std::future::pending::<()>().await;
+        }
+        let mut state = self.state();
         match state.machines.get(&spec.name) {
             Some(found) if found.ownership == spec.ownership => Ok(found.clone()),
             Some(_) => Err(DriverError::new(ErrorClass::Conflict, action, "the name is taken")),

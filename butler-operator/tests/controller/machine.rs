@@ -76,7 +76,7 @@ async fn a_machine_with_our_mark_is_taken_over_and_one_of_another_is_left_alone(
 
     let adopted = world.phase("a", "Running").await?;
     assert_eq!(adopted.provider_id.as_deref(), Some("vm-1"));
-    assert_eq!(world.events("a").await?, ["Adopted"]);
+    world.told("a", "Adopted").await?;
     let failed = world.phase("b", "Failed").await?;
     assert_eq!(failed.failure_reason.as_deref(), Some("Conflict"));
     assert_eq!(failed.failure_message.as_deref(), Some("cannot create machine `b`: the name is taken"));
@@ -108,7 +108,7 @@ async fn what_may_pass_is_tried_again_and_what_may_not_waits_for_a_change() -> R
     let failed = world.phase("b", "Failed").await?;
     assert_eq!(failed.failure_reason.as_deref(), Some("InvalidConfiguration"));
     assert!(failed.failure_message.is_some_and(|text| text.ends_with("no such image")));
-    assert!(world.events("b").await?.contains(&"CreateFailed".to_owned()));
+    world.told("b", "CreateFailed").await?;
     let tries = world.provider.calls(Call::Create);
     world.provider.fails(Call::Create, None);
     // A label changes nothing about the cause; a change of the spec may.
@@ -228,10 +228,7 @@ async fn a_deletion_that_hangs_is_reported_and_goes_on() -> Result<()> {
     let late =
         world.until("a", "it is late", |s| s.failure_reason.as_deref() == Some("DeletionTimeout")).await?;
     assert_eq!(late.phase.as_ref().map(|phase| phase.as_str()), Some("Deleting"));
-    eventually("somebody is told", LIMIT, || async {
-        Ok(world.events("a").await?.contains(&"DeleteFailed".to_owned()))
-    })
-    .await?;
+    world.told("a", "DeleteFailed").await?;
     world.provider.remove("a");
     world.gone("a").await
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Controllers, LIMIT, World, config, install, machine, options, quick, secret};
+use crate::support::{LIMIT, World, config, install, machine, options, quick, secret};
 
 /// What a GET answers, headers and body.
 async fn get(address: std::net::SocketAddr, path: &str) -> Result<String> {
@@ -178,19 +178,23 @@ async fn a_killed_api_server_is_waited_for_and_nothing_is_done_twice() -> Result
 }
 
 #[tokio::test]
-async fn a_stop_waits_for_what_has_begun_but_not_for_ever() -> Result<()> {
+async fn a_stop_cuts_off_what_hangs_and_the_next_start_takes_it_up() -> Result<()> {
     let world = World::new(Provider::default()).await?;
-    let controllers = Controllers::start(
-        &world.client,
-        options(&world.provider, Timing { grace: Duration::from_millis(500), ..quick() }),
-    );
+    let grace = Duration::from_millis(500);
+    let controllers = world.run(Timing { grace, ..quick() });
     world.create(&machine("a")).await?;
     world.phase("a", "Running").await?;
+    world.provider.hangs(true);
+    world.create(&machine("b")).await?;
+    eventually("it is being made", LIMIT, || async { Ok(world.provider.calls(Call::Create) == 2) }).await?;
     let began = std::time::Instant::now();
     controllers.stop().await?;
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    let writes = world.writes()?.len();
-    world.provider.remove("a");
-    assert_eq!(world.writes()?.len(), writes, "nobody acts any more");
+    let took = began.elapsed();
+    assert!(took >= grace && took < Duration::from_secs(10), "{took:?}");
+
+    world.provider.hangs(false);
+    let _controllers = world.run(quick());
+    world.phase("b", "Running").await?;
+    assert_eq!(world.provider.made(), 2);
     Ok(())
 }

@@ -149,12 +149,10 @@ impl World {
         Ok(found.into_iter().filter_map(|event| event.reason.clone()).collect())
     }
 
-    /// Requests that change something, but events and leases.
-    pub(crate) fn writes(&self) -> Result<Vec<String>> {
-        let changes = |verb: &str| matches!(verb, "create" | "update" | "patch" | "delete");
-        let requests = self.plane.audited()?.into_iter();
-        let ours = requests.filter(|request| changes(&request.verb) && !request.uri.contains("/events"));
-        Ok(ours.map(|request| format!("{} {}", request.verb, request.uri)).collect())
+    /// Waits until people were told this of an object.
+    pub(crate) async fn told(&self, name: &str, reason: &str) -> Result<()> {
+        let told = || async { Ok(self.events(name).await?.iter().any(|found| found == reason)) };
+        eventually(&format!("`{name}` has the event {reason}"), LIMIT, told).await
     }
 }
 
