@@ -1,13 +1,22 @@
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use butler_tests::ControlPlane;
-use kube::{Client, Config, config::Kubeconfig};
+use kube::{
+    Client, Config,
+    config::{AuthInfo, Kubeconfig},
+};
 use serde_json::Value;
+use tokio::{io::AsyncWriteExt, net::TcpStream};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Spec};
 
 /// A client of the kubelet itself, with the identity of a kubeconfig.
-async fn client(cluster: &Cluster, kubeconfig: &std::path::Path) -> Result<Client> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+async fn client(cluster: &Cluster, kubeconfig: &Path) -> Result<Client> {
+    connect(cluster, kubeconfig, true).await
+}
+
+async fn connect(cluster: &Cluster, kubeconfig: &Path, known: bool) -> Result<Client> {
     let address = cluster.kubectl([
         "get",
         "node",
@@ -15,10 +24,17 @@ async fn client(cluster: &Cluster, kubeconfig: &std::path::Path) -> Result<Clien
         "-o",
         "jsonpath={.status.addresses[0].address}:{.status.daemonEndpoints.kubeletEndpoint.Port}",
     ])?;
+    at_address(&address, kubeconfig, known).await
+}
+
+async fn at_address(address: &str, kubeconfig: &Path, known: bool) -> Result<Client> {
     let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await?;
     config.cluster_url = format!("https://{address}").parse()?;
     config.accept_invalid_certs = true;
+    if !known {
+        config.auth_info = AuthInfo::default();
+    }
     Ok(Client::try_from(config)?)
 }
 
@@ -55,6 +71,8 @@ async fn the_server_knows_who_may_ask() -> Result<()> {
     let stranger = ControlPlane::shared().await?;
     let other = client(cluster, stranger.kubeconfig()).await?;
     assert_eq!(get(&other, "/healthz").await?.0, 401, "an administrator of another cluster");
+    let unknown = connect(cluster, plane.kubeconfig(), false).await?;
+    assert_eq!(get(&unknown, "/healthz").await?.0, 401, "nobody");
     Ok(())
 }
 
@@ -84,5 +102,26 @@ async fn the_server_tells_of_its_pods_and_what_it_cannot_do() -> Result<()> {
     assert_eq!(get(&admin, &format!("/containerLogs/{ns}/other/one")).await?.0, 404);
     assert_eq!(get(&admin, &format!("/containerLogs/{ns}/one/one?tailLines=many")).await?.0, 400);
     assert_eq!(get(&admin, "/nonsense").await?.0, 404);
+    Ok(())
+}
+
+#[tokio::test]
+async fn noise_on_the_port_disturbs_nobody() -> Result<()> {
+    let cluster = Cluster::shared().await?;
+    let machine = cluster.add(Spec::reserved("noise-1"))?;
+    cluster.until_ready("noise-1", "True").await?;
+    let address = machine.address().context("an address")?;
+    let mut silent = Vec::new();
+    for number in 0..8_u8 {
+        let mut stream = TcpStream::connect(address).await?;
+        let noise: Vec<u8> = (0..4096_u16).map(|at| at.to_le_bytes()[0].wrapping_mul(number)).collect();
+        // The other side may have hung up before the end of it.
+        let _ = stream.write_all(&noise).await;
+        silent.push(TcpStream::connect(address).await?);
+    }
+    let admin = at_address(&address.to_string(), cluster.plane.kubeconfig(), true).await?;
+    let long = "x".repeat(100_000);
+    assert!(matches!(get(&admin, &format!("/pods?{long}")).await, Ok((400..500, _)) | Err(_)));
+    assert_eq!(get(&admin, "/healthz").await?.0, 200);
     Ok(())
 }

@@ -63,6 +63,10 @@ async fn a_deployment_becomes_available_and_a_rollout_ends() -> Result<()> {
         let status = at(pod, "/status")?;
         assert_eq!(status["phase"], "Running");
         assert_eq!(status["qosClass"], "BestEffort");
+        for condition in at(status, "/conditions")?.as_array().into_iter().flatten() {
+            assert_eq!(condition["status"], "True", "{condition}");
+            assert_eq!(condition.get("reason").or(condition.get("message")), None, "{condition}");
+        }
         let container = at(status, "/containerStatuses/0")?;
         assert_eq!((&container["ready"], &container["started"]), (&json!(true), &json!(true)));
         assert_eq!(container["image"], "docker.io/library/web:1");

@@ -65,7 +65,8 @@ impl Caller {
         status: &PodStatus,
     ) -> Result<(), CallError> {
         let action = format!("tell the status of pod `{key}`");
-        let body = json!({"metadata": {"uid": uid}, "status": status});
+        let mut body = json!({"metadata": {"uid": uid}, "status": status});
+        clear_absent_reasons(&mut body["status"]["conditions"]);
         let url = Pod::url_path(&(), Some(&key.namespace));
         let patch = Patch::Strategic(body);
         let request =
@@ -195,6 +196,15 @@ impl Caller {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(source)) => Err(ApiError::new(action, source).into()),
             Err(_) => Err(CallError::Late { action, limit }),
+        }
+    }
+}
+
+/// A merge keeps what a patch does not name, so a condition without a reason must say so.
+fn clear_absent_reasons(conditions: &mut Value) {
+    for condition in conditions.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        for field in ["reason", "message"] {
+            condition.entry(field).or_insert(Value::Null);
         }
     }
 }

@@ -13,7 +13,7 @@ use futures::{
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::{
-    Api,
+    Api, Resource,
     core::DeserializeGuard,
     runtime::{WatchStreamExt, utils::Backoff, watcher},
 };
@@ -124,7 +124,7 @@ impl Engine {
 
     fn watch<K>(&self, fields: &str) -> impl Stream<Item = Change<K>> + use<K>
     where
-        K: kube::Resource<DynamicType = ()>
+        K: Resource<DynamicType = ()>
             + Clone
             + std::fmt::Debug
             + serde::de::DeserializeOwned
@@ -232,7 +232,7 @@ impl Engine {
                 Ok(node) => self.registration.apply(node),
                 Err(invalid) => tracing::warn!(error = invalid.error, "the node cannot be read"),
             },
-            Ok(watcher::Event::Delete(_)) => self.registration.gone(),
+            Ok(watcher::Event::Delete(node)) => self.registration.deleted(node.meta().uid.as_deref()),
             Err(error) => self.unwatched("its node", error),
         }
         if let Some(range) = self.registration.range() {

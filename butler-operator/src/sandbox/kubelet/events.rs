@@ -11,8 +11,10 @@ use k8s_openapi::{
 use super::decide::Note;
 
 /// How many may be sent at once, and how soon another one may follow.
-const BURST: u32 = 30;
-const INTERVAL: Duration = Duration::from_secs(1);
+const BURST: u32 = 24;
+const INTERVAL: Duration = Duration::from_secs(2);
+/// With less than this left, the start of a container is one event and not three.
+const SCARCE: u32 = 12;
 /// How many wait while the API server is away.
 const WAITING: usize = 64;
 
@@ -74,7 +76,10 @@ impl Recorder {
             field_path: container.map(|container| format!("spec.{}{{{container}}}", list_of(pod, container))),
             ..ObjectReference::default()
         };
-        for (normal, reason, message) in events {
+        let scarce = self.budget(now) < SCARCE;
+        // Of what belongs together, the last one says the most.
+        let skip = if scarce { events.len() - 1 } else { 0 };
+        for (normal, reason, message) in events.into_iter().skip(skip) {
             self.add(reference.clone(), namespace, (normal, reason, message), now);
         }
     }
@@ -98,12 +103,7 @@ impl Recorder {
         (normal, reason, message): (bool, &str, String),
         now: Timestamp,
     ) {
-        let earned = now.duration_since(self.refilled).as_secs().max(0) / INTERVAL.as_secs().cast_signed();
-        if earned > 0 {
-            self.budget = self.budget.saturating_add(u32::try_from(earned).unwrap_or(BURST)).min(BURST);
-            self.refilled = now;
-        }
-        if self.budget == 0 || self.queue.len() >= WAITING {
+        if self.budget(now) == 0 || self.queue.len() >= WAITING {
             return;
         }
         self.budget -= 1;
@@ -131,6 +131,16 @@ impl Recorder {
             reporting_instance: Some(self.node.clone()),
             ..Event::default()
         });
+    }
+
+    /// How many may be sent now.
+    fn budget(&mut self, now: Timestamp) -> u32 {
+        let earned = now.duration_since(self.refilled).as_secs().max(0) / INTERVAL.as_secs().cast_signed();
+        if earned > 0 {
+            self.budget = self.budget.saturating_add(u32::try_from(earned).unwrap_or(BURST)).min(BURST);
+            self.refilled = now;
+        }
+        self.budget
     }
 
     /// The next one to send.
@@ -169,7 +179,9 @@ mod tests {
         assert_eq!(names.len() + 1, BURST as usize);
         names.dedup();
         assert_eq!(names.len() + 1, BURST as usize, "names are unique");
-        recorder.note(&pod, &note, start + Duration::from_secs(2));
-        assert_eq!(std::iter::from_fn(|| recorder.take()).count(), 2);
+        recorder.note(&pod, &note, start + INTERVAL);
+        let scarce = recorder.take().unwrap();
+        assert_eq!(scarce.reason.as_deref(), Some("Started"), "what says the most");
+        assert!(recorder.take().is_none());
     }
 }

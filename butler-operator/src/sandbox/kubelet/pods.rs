@@ -3,6 +3,9 @@
 //! The status in here is the truth and runs ahead of the API server's, which learns of it one request
 //! per Pod at a time; an older status that comes back through the watch changes nothing.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     fmt,

@@ -19,6 +19,9 @@ use super::{
     node,
 };
 
+/// After this long, nobody seems to disagree any more.
+const PEACE: Duration = Duration::from_secs(60);
+
 /// A request about the Node.
 #[derive(Debug)]
 pub(super) enum NodeRequest {
@@ -40,6 +43,9 @@ pub(super) struct Registration {
     not_before: Option<Timestamp>,
     heartbeat: Option<Timestamp>,
     pauses: Pauses,
+    /// How often lately the status was told because somebody had said otherwise.
+    disputes: Pauses,
+    disputed: Option<Timestamp>,
     lease_busy: bool,
     lease_due: Option<Timestamp>,
     lease_pauses: Pauses,
@@ -68,8 +74,16 @@ impl Registration {
         }
     }
 
+    /// A Node of this name was deleted.
+    pub(super) fn deleted(&mut self, uid: Option<&str>) {
+        // News of an older one may come late.
+        if self.owner().is_none_or(|owner| Some(owner.uid) == uid) {
+            self.gone();
+        }
+    }
+
     /// The Node is not there, or no longer.
-    pub(super) fn gone(&mut self) {
+    fn gone(&mut self) {
         self.node = None;
         self.adopted = false;
         self.lease_due = None;
@@ -144,8 +158,13 @@ impl Registration {
                     }
                     NodeRequest::Tell(_) => {
                         self.heartbeat = Some(after(now, jittered(node::HEARTBEAT, 0.1)));
-                        // Should somebody disagree for ever, we do not argue all the time.
-                        self.not_before = Some(after(now, Duration::from_secs(1)));
+                        // Should somebody disagree for ever, as a node of the same name would, we do
+                        // not argue all the time.
+                        if self.disputed.is_none_or(|last| after(last, PEACE) < now) {
+                            self.disputes.reset();
+                        }
+                        self.disputed = Some(now);
+                        self.not_before = Some(after(now, self.disputes.longer()));
                     }
                 }
             }
