@@ -4,11 +4,13 @@
 //! - [`Env`]: runs a program with its own home, clock and terminal; [`Output`] is what it said
 //! - [`Pty`]: a program in a terminal, its screen as text
 //! - [`http`]: a server that misbehaves on demand; [`pki`]: certificates, good and bad
+//! - [`driver_suite`]: what every driver must do
 //! - [`filters`]: the one list of what differs between two runs; [`golden`]: files that programs make
 //!
 //! Whatever the kit starts or writes is gone when the test process ends, also after SIGKILL.
 
 mod control_plane;
+pub mod driver_suite;
 mod env;
 pub mod filters;
 pub mod golden;
