@@ -62,6 +62,7 @@ async fn everything_on_one_address() -> Result<()> {
     let balancer = running.driver.load_balancers().context("load balancers")?.ensure(&spec).await?;
     let _client = tokio::net::TcpStream::connect(balancer.endpoint.context("an endpoint")?).await?;
     tokio::time::timeout(crate::LIMIT, listener.accept()).await.context("nobody was led here")??;
+    drop(listener);
     running.stop().await;
 
     let running = place.start().await?;

@@ -128,6 +128,8 @@ impl Host {
             // It ends by being asked to, or was ended by somebody else.
             let _ = task.await;
         }
+        // Others may have the addresses and ports now.
+        self.state().machines.clear();
         self.shared.network.release();
     }
 

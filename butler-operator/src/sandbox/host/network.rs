@@ -20,6 +20,7 @@ use std::{
     ops::RangeInclusive,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use butler_core::settings::home::write_private;
@@ -40,6 +41,8 @@ use crate::{
 const SECOND: RangeInclusive<u8> = 40..=99;
 /// Below the range from which the kernel hands out ports, so no passing socket is in the way.
 const CLAIM_PORT: u16 = 19_127;
+/// How long a claim that should be ours is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
 const MACHINES: RangeInclusive<u8> = 10..=149;
 const TENANTS: RangeInclusive<u8> = 150..=229;
 const BALANCERS: RangeInclusive<u8> = 230..=249;
@@ -78,7 +81,7 @@ impl Network {
             Err(source) => return Err(HostError::Read { path: path.to_owned(), source }),
         };
         if let Some(form) = known {
-            match take(form) {
+            match take_patiently(form, fixed) {
                 Ok(network) => return Ok(network),
                 Err(refused) if fixed => {
                     let reason = match refused {
@@ -221,6 +224,17 @@ impl std::fmt::Display for Form {
         match self {
             Self::Range(x, y) => write!(f, "127.{x}.{y}.0/24"),
             Self::Single => f.write_str("127.0.0.1/32"),
+        }
+    }
+}
+
+/// A claim ends with its process, and that may be ending this very moment.
+fn take_patiently(form: Form, fixed: bool) -> Result<Network, Refused> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match take(form) {
+            Err(Refused::Taken) if fixed && Instant::now() < end => std::thread::sleep(PATIENCE / 50),
+            other => return other,
         }
     }
 }
