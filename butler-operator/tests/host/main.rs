@@ -14,6 +14,7 @@ use anyhow::Result;
 use butler_core::settings::Environment;
 use butler_operator::{
     driver::sandbox::SandboxDriver,
+    process::Guard,
     sandbox::{
         host::{Host, HostOptions, Network, NodeProgram},
         machine::NodeParts,
@@ -87,7 +88,7 @@ impl Place {
     async fn start(&self) -> Result<Running> {
         let has_machines = self.path("machines").exists();
         let network = Network::claim(&self.path("network.json"), has_machines)?;
-        let host = Host::open(self.options(), network, &Environment::capture()).await?;
+        let host = Host::open(self.options(), network, Guard::start(&Environment::capture())?).await?;
         let socket = self.path("host.sock");
         let server = tokio::spawn(host.serve(&socket)?);
         Ok(Running { host, driver: SandboxDriver::new(socket), server })

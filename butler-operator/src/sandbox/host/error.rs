@@ -7,7 +7,10 @@ use butler_core::{
     settings::HomeError,
 };
 
-use crate::{driver::ErrorClass, process::ProcessError};
+use crate::{
+    driver::ErrorClass,
+    process::{ProcessError, ports::PortsTaken},
+};
 
 /// Why the host cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +27,9 @@ pub enum HostError {
         /// Why not.
         reason: String,
     },
+    /// No port of the one address is free.
+    #[error(transparent)]
+    Ports(#[from] PortsTaken),
     /// A file cannot be read.
     #[error("cannot read `{}`", path.display())]
     Read {
@@ -53,7 +59,7 @@ pub enum HostError {
 impl Diagnose for HostError {
     fn code(&self) -> Code {
         match self {
-            Self::NoNetwork => Code::PortsTaken,
+            Self::NoNetwork | Self::Ports(_) => Code::PortsTaken,
             Self::Network { .. } => Code::SandboxBusy,
             Self::Read { .. } => Code::FileUnreadable,
             Self::Write(error) => error.code(),

@@ -24,7 +24,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use butler_core::settings::Environment;
 use tokio::sync::broadcast;
 
 pub use error::{HostError, Refusal};
@@ -91,17 +90,13 @@ struct State {
 
 impl Host {
     /// Opens the directory, and starts the machines in it that are switched on. Needs a runtime.
-    pub async fn open(
-        options: HostOptions,
-        network: Network,
-        environment: &Environment,
-    ) -> Result<Self, HostError> {
+    /// Their processes end with `guard`'s process.
+    pub async fn open(options: HostOptions, network: Network, guard: Guard) -> Result<Self, HostError> {
         let store = Store::open(&options.dir)?;
         let unreadable = |source| HostError::Read { path: options.dir.clone(), source };
         let machines = store.load().map_err(unreadable)?;
         let balancers = store.load_balancers().map_err(unreadable)?;
         let images = store.images();
-        let guard = Guard::start(environment)?;
         let shared = Shared {
             guard,
             store,
