@@ -5,6 +5,7 @@
 //! - [`cluster`]: finding a management cluster and talking to it
 //! - [`error`]: classes, codes and hints every error of ours carries
 //! - [`event`]: what a long job tells the world, and its journal
+//! - [`machine`]: reading, making and removing machine requests
 //! - [`nearest`]: "did you mean"
 //! - [`pki`]: certificate authorities and certificates
 //! - [`redact`]: texts that no log may show
@@ -20,6 +21,7 @@ pub mod auth;
 pub mod cluster;
 pub mod error;
 pub mod event;
+pub mod machine;
 pub mod nearest;
 pub mod pki;
 pub mod platform;

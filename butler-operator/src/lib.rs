@@ -1,5 +1,6 @@
 //! What acts on infrastructure.
 //!
+//! - [`controller`]: what brings the world to what objects ask for
 //! - [`driver`]: where machines come from
 //! - [`parts`]: etcd, kube-apiserver, kubectl and the others: found, downloaded or built
 //! - [`plane`]: the programs of a control plane and their flags
@@ -7,6 +8,7 @@
 //! - [`sandbox`]: simulated machines, and a platform on them
 //! - [`talos`]: what makes a machine a node: configurations and the calls to it
 
+pub mod controller;
 pub mod driver;
 pub mod parts;
 pub mod plane;

@@ -7,8 +7,10 @@
 use std::{ffi::OsString, path::PathBuf, process::ExitCode, sync::mpsc, thread, time::Duration};
 
 use butler_core::{
+    api::{ProviderConfig, names::namespaces},
     cluster::{ConnectOptions, connect, names},
     error::Code,
+    machine,
     settings::{Environment, Settings, Sources, env, keys::KEYS},
     tenant,
 };
@@ -60,6 +62,35 @@ pub fn namespaces() -> ArgValueCandidates {
     live(|line| async move {
         let connection = connect(&line.options(), &line.environment).await.ok()?;
         names::namespaces(&connection.client, MOST).await.ok()
+    })
+}
+
+/// Machine requests in the namespace that the line names.
+pub fn machines() -> ArgValueCandidates {
+    live(|line| async move {
+        let connection = connect(&line.options(), &line.environment).await.ok()?;
+        let namespace = line.value("--namespace", Some('n'));
+        let namespace = namespace.as_deref().unwrap_or(namespaces::SYSTEM);
+        machine::names(&connection.client, namespace, MOST).await.ok()
+    })
+}
+
+/// Provider configurations, as `--provider` takes them.
+pub fn providers() -> ArgValueCandidates {
+    live(|line| async move {
+        let connection = connect(&line.options(), &line.environment).await.ok()?;
+        let namespace = line.value("--namespace", Some('n'));
+        let namespace = namespace.as_deref().unwrap_or(namespaces::SYSTEM);
+        names::of::<ProviderConfig>(&connection.client, namespace, MOST).await.ok()
+    })
+}
+
+/// Names that do not change, each with a word on it.
+pub fn fixed(names: fn() -> Vec<(&'static str, String)>) -> ArgValueCandidates {
+    ArgValueCandidates::new(move || {
+        let candidate =
+            |(name, help): (&'static str, String)| CompletionCandidate::new(name).help(Some(help.into()));
+        names().into_iter().map(candidate).collect()
     })
 }
 

@@ -5,16 +5,20 @@ use std::{
     future::Future,
     io::{self, IsTerminal, Write},
     panic::PanicHookInfo,
+    pin::pin,
     process::ExitCode,
 };
 
 use butler_core::{
-    cluster::{ConnectOptions, Connection, connect},
+    cluster::{ConnectOptions, Connection, connect, connect_service},
     error::{Code, Diagnose},
     settings::{Environment, Settings, SettingsError, Sources},
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::oneshot,
+};
 use tracing::Level;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -73,45 +77,110 @@ impl Session {
     /// Runs asynchronous work to its end, or until Ctrl-C or SIGTERM. Commands that need no network
     /// never come here and so pay for no runtime.
     pub fn block_on<T>(&self, work: impl Future<Output = CommandResult<T>>) -> CommandResult<T> {
-        // Fails only when a provider is installed already, and then it is this one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|e| CommandError::new(Code::Internal, "cannot start the async runtime").caused_by(&e))?;
-        runtime.block_on(async {
-            let listen = |kind| {
-                signal(kind)
-                    .map_err(|e| CommandError::new(Code::Internal, "cannot listen for signals").caused_by(&e))
-            };
-            let (mut interrupt, mut terminate) =
-                (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+        runtime()?.block_on(async {
+            let mut signals = Signals::listen()?;
             tokio::select! {
                 result = work => result,
-                _ = interrupt.recv() => Err(CommandError::new(Code::Interrupted, "interrupted")),
-                _ = terminate.recv() => Err(CommandError::new(Code::Interrupted, "terminated")),
+                word = signals.next() => Err(CommandError::new(Code::Interrupted, word)),
+            }
+        })
+    }
+
+    /// Runs a service. The first Ctrl-C or SIGTERM completes the receiver that `work` is given, and
+    /// ending is then up to it; a second one ends it at once.
+    pub fn serve<T, W>(&self, work: impl FnOnce(oneshot::Receiver<()>) -> W) -> CommandResult<T>
+    where
+        W: Future<Output = CommandResult<T>>,
+    {
+        runtime()?.block_on(async {
+            let mut signals = Signals::listen()?;
+            let (stop, stopped) = oneshot::channel();
+            let mut work = pin!(work(stopped));
+            tokio::select! {
+                result = &mut work => return result,
+                _ = signals.next() => drop(stop.send(())),
+            }
+            tokio::select! {
+                result = work => result,
+                word = signals.next() => Err(CommandError::new(Code::Interrupted, word)),
             }
         })
     }
 
     /// Finds the management cluster; says on stderr what the person should know about the identity.
     pub async fn connect(&self, args: &ConnectArgs) -> CommandResult<Connection> {
-        let options = ConnectOptions {
-            kubeconfig: args.kubeconfig.clone(),
-            context: self.global.context.clone(),
-            request_timeout: self.settings()?.request_timeout,
-        };
-        let connection = connect(&options, &self.environment).await?;
+        let connection = connect(&self.connect_options(args)?, &self.environment).await?;
         self.ui.detail(format_args!("using {}", connection.source));
         connection.warnings.iter().for_each(|warning| self.ui.warning(format_args!("{warning}")));
         Ok(connection)
     }
+
+    /// Finds the cluster for a program that nobody sits at; says nothing.
+    pub async fn connect_service(&self, args: &ConnectArgs) -> CommandResult<Connection> {
+        Ok(connect_service(&self.connect_options(args)?, &self.environment).await?)
+    }
+
+    fn connect_options(&self, args: &ConnectArgs) -> CommandResult<ConnectOptions> {
+        Ok(ConnectOptions {
+            kubeconfig: args.kubeconfig.clone(),
+            context: self.global.context.clone(),
+            request_timeout: self.settings()?.request_timeout,
+        })
+    }
+}
+
+fn runtime() -> CommandResult<tokio::runtime::Runtime> {
+    // Fails only when a provider is installed already, and then it is this one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| CommandError::new(Code::Internal, "cannot start the async runtime").caused_by(&e))
+}
+
+/// What a person or the system sends to end a program.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> CommandResult<Self> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|e| CommandError::new(Code::Internal, "cannot listen for signals").caused_by(&e))
+        };
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    /// The word for the next one.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.interrupt.recv() => "interrupted",
+            _ = self.terminate.recv() => "terminated",
+        }
+    }
+}
+
+/// When a command logs, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Logs {
+    /// With `-v` only, as text for people.
+    #[default]
+    OnDemand,
+    /// Always, one JSON object per line; for services.
+    Json,
 }
 
 /// A program: its command line and what to do with it.
 pub trait Program: CommandFactory + FromArgMatches {
     /// The flags every command has.
     fn global(&self) -> &GlobalArgs;
+
+    /// How the chosen command logs.
+    fn logs(&self) -> Logs {
+        Logs::default()
+    }
 
     /// Runs the chosen command.
     fn run(self, session: &Session) -> CommandResult;
@@ -137,7 +206,7 @@ fn run<P: Program>(args: &[OsString], environment: Environment) -> ExitCode {
         Err(error) => return usage(&error, args, &environment),
     };
     let session = Session::new(program.global().clone(), environment);
-    log(&session);
+    log(&session, program.logs());
     let format = format.or_else(|| session.settings.as_ref().ok()?.output.parse().ok()).unwrap_or_default();
     match format.check().and_then(|()| program.run(&session)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -188,19 +257,33 @@ fn usage_color(args: &[OsString], environment: &Environment) -> clap::ColorChoic
     }
 }
 
-/// Sends the logs of `-v` and `-vv` to stderr. Only targets that are known to log no secrets.
-fn log(session: &Session) {
-    let level = match session.ui.verbosity() {
-        0 => return,
-        1 => Level::INFO,
-        _ => Level::DEBUG,
+/// Sends logs to stderr. Only targets that are known to log no secrets.
+fn log(session: &Session, logs: Logs) {
+    let (ours, kube) = match (logs, session.ui.verbosity()) {
+        (Logs::OnDemand, 0) => return,
+        (Logs::OnDemand, 1) => (Level::INFO, Level::INFO),
+        (Logs::Json, _) if session.ui.is_quiet() => (Level::WARN, Level::ERROR),
+        (Logs::Json, 0) => (Level::INFO, Level::ERROR),
+        (Logs::Json, 1) => (Level::DEBUG, Level::WARN),
+        _ => (Level::DEBUG, Level::DEBUG),
     };
-    let targets = Targets::new().with_default(Level::WARN).with_targets(
-        ["butler_core", "butler_operator", "butler_term", "kube"].map(|target| (target, level)),
-    );
-    let layer =
-        tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(session.ui.stderr_has_color());
-    tracing_subscriber::registry().with(layer).with(targets).init();
+    let targets = Targets::new()
+        .with_default(Level::WARN)
+        .with_targets(
+            ["butler_core", "butler_operator", "butler_term", "butleradm"].map(|target| (target, ours)),
+        )
+        .with_targets(["kube", "kube_client", "kube_runtime"].map(|target| (target, kube)));
+    let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    match logs {
+        Logs::OnDemand => {
+            let layer = layer.with_ansi(session.ui.stderr_has_color());
+            tracing_subscriber::registry().with(layer).with(targets).init();
+        }
+        Logs::Json => {
+            let layer = layer.with_ansi(false).json().flatten_event(true).with_span_list(false);
+            tracing_subscriber::registry().with(layer).with(targets).init();
+        }
+    }
 }
 
 /// What a person sees of a defect: where it is, how to report it, and a usable terminal.

@@ -4,11 +4,11 @@ use butler_term::{
     CommandResult,
     args::GlobalArgs,
     commands::{completion, explain, man, version},
-    run::{Program, Session},
+    run::{Logs, Program, Session},
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::{config, crds, doctor, status, tools};
+use crate::commands::{config, crds, doctor, machine, sandbox, serve, status, tools};
 
 const NAME: &str = "butleradm";
 
@@ -30,8 +30,11 @@ enum Command {
     Crds(crds::CrdsArgs),
     Doctor(doctor::DoctorArgs),
     Explain(explain::ExplainArgs),
+    Machine(machine::MachineArgs),
     #[command(after_help = man::examples(NAME))]
     Man(man::ManArgs),
+    Sandbox(sandbox::SandboxArgs),
+    Serve(serve::ServeArgs),
     Status(status::StatusArgs),
     Tools(tools::ToolsArgs),
     Version(version::VersionArgs),
@@ -42,6 +45,10 @@ impl Program for Cli {
         &self.global
     }
 
+    fn logs(&self) -> Logs {
+        if matches!(self.command, Command::Serve(_)) { Logs::Json } else { Logs::OnDemand }
+    }
+
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
             Command::Completion(args) => completion::run::<Self>(&args, session),
@@ -49,7 +56,10 @@ impl Program for Cli {
             Command::Crds(args) => crds::run(&args, session),
             Command::Doctor(args) => doctor::run(&args, session),
             Command::Explain(args) => explain::run(&args, session),
+            Command::Machine(args) => machine::run(&args, session),
             Command::Man(args) => man::run::<Self>(&args, session),
+            Command::Sandbox(args) => sandbox::run(args, session),
+            Command::Serve(args) => serve::run(args, session),
             Command::Status(args) => status::run(&args, session),
             Command::Tools(args) => tools::run(args, session),
             Command::Version(args) => version::run::<Self>(&args, session),

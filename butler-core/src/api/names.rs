@@ -138,6 +138,27 @@ pub mod finalizers {
         /// On ManagementAddons; formed unlike the others.
         MANAGEMENT_ADDON = "managementaddon.butler.butlerlabs.dev/finalizer";
     }
+
+    /// On MachineRequests: one for each provider, such as `sandbox`.
+    pub fn machine_request(provider: &str) -> String {
+        format!("{MACHINE_REQUEST_PREFIX}{provider}{MACHINE_REQUEST_SUFFIX}")
+    }
+
+    /// The provider whose finalizer on a MachineRequest this is; none when it is another's.
+    pub fn machine_request_provider(finalizer: &str) -> Option<&str> {
+        finalizer.strip_prefix(MACHINE_REQUEST_PREFIX)?.strip_suffix(MACHINE_REQUEST_SUFFIX)
+    }
+
+    const MACHINE_REQUEST_PREFIX: &str = "machinerequest.butler.butlerlabs.dev/";
+    const MACHINE_REQUEST_SUFFIX: &str = "-finalizer";
+}
+
+/// Leases.
+pub mod leases {
+    names! {
+        /// Which replica of the controllers acts.
+        CONTROLLERS = "butler-controller-leader";
+    }
 }
 
 /// Field managers of server-side apply.
@@ -153,5 +174,26 @@ pub mod managers {
         USER_TEAMS = "butler-controller/user-teams";
         /// Groups in a User's status.
         USER_AUTH = "butler-server/user-auth";
+        /// Finalizer and status of MachineRequests.
+        MACHINE_REQUEST = "butler-controller/machine-request";
+        /// Finalizer and status of LoadBalancerRequests.
+        LOAD_BALANCER_REQUEST = "butler-controller/load-balancer-request";
+        /// The lease of the controllers.
+        LEADER = "butler-controller/leader";
+        /// MachineRequests that a person makes.
+        MACHINE = "butleradm/machine";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::finalizers;
+
+    #[test]
+    fn the_finalizer_of_a_machine_names_its_provider() {
+        let finalizer = finalizers::machine_request("sandbox");
+        assert_eq!(finalizer, "machinerequest.butler.butlerlabs.dev/sandbox-finalizer");
+        assert_eq!(finalizers::machine_request_provider(&finalizer), Some("sandbox"));
+        assert_eq!(finalizers::machine_request_provider(finalizers::TEAM), None);
     }
 }

@@ -32,12 +32,29 @@ pub async fn apply_status<K>(
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
 {
-    let change = json!({
+    apply_status_of(api, name, None, manager, status).await
+}
+
+/// As [`apply_status`], and a conflict if the object of that name is no longer the one with this `uid`.
+pub async fn apply_status_of<K>(
+    api: &Api<K>,
+    name: &str,
+    uid: Option<&str>,
+    manager: &str,
+    status: &impl Serialize,
+) -> Result<K, ApiError>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+{
+    let mut change = json!({
         "apiVersion": K::api_version(&()),
         "kind": K::kind(&()),
         "metadata": { "name": name },
         "status": status,
     });
+    if let Some(uid) = uid {
+        change["metadata"]["uid"] = uid.into();
+    }
     api.patch_status(name, &PatchParams::apply(manager).force(), &Patch::Apply(change))
         .await
         .map_err(|e| failed::<K>("the status of ", name, e))

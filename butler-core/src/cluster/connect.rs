@@ -19,7 +19,7 @@ use super::{
 use crate::{
     auth::{CredentialsError, Login},
     error::{Code, Diagnose},
-    settings::Environment,
+    settings::{Environment, env},
 };
 
 /// Groups a login acts in, as the role bindings of the platform expect them.
@@ -54,6 +54,8 @@ pub enum Source {
         /// Who signed in.
         email: Option<String>,
     },
+    /// The service account of the Pod this program runs in.
+    ServiceAccount,
 }
 
 impl fmt::Display for Source {
@@ -62,6 +64,7 @@ impl fmt::Display for Source {
             Self::File { path, context } => write!(f, "kubeconfig {} (context {context})", path.display()),
             Self::Login { server, email: Some(email) } => write!(f, "login {email} on {server}"),
             Self::Login { server, email: None } => write!(f, "login on {server}"),
+            Self::ServiceAccount => f.write_str("the service account of this Pod"),
         }
     }
 }
@@ -114,6 +117,9 @@ pub enum ConnectError {
         /// The server.
         server: String,
     },
+    /// The Pod's service account cannot be read.
+    #[error("cannot use the service account of this Pod")]
+    ServiceAccount(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The logins cannot be read.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
@@ -133,6 +139,7 @@ impl Diagnose for ConnectError {
             Self::ListedMissing { .. } => Code::KubeconfigUnreadable,
             Self::LoginMissing { .. } | Self::LoginExpired { .. } => Code::LoginExpired,
             Self::LoginUnusable { .. } => Code::CredentialsMalformed,
+            Self::ServiceAccount(_) => Code::ServiceAccountUnusable,
             Self::Credentials(error) => error.code(),
             Self::Kubeconfig(error) => error.code(),
         }
@@ -172,6 +179,26 @@ pub async fn connect(
             build(selected, source, login.active_team(), warnings, options, environment)
         }
     }
+}
+
+/// As [`connect`], for a program that nobody sits at: in a Pod, and with no kubeconfig named, it is the
+/// Pod's service account.
+pub async fn connect_service(
+    options: &ConnectOptions,
+    environment: &Environment,
+) -> Result<Connection, ConnectError> {
+    let is_named = options.kubeconfig.is_some()
+        || options.context.is_some()
+        || environment.get_os(env::KUBECONFIG).is_some();
+    if is_named || environment.get_os(env::KUBERNETES_SERVICE_HOST).is_none() {
+        return connect(options, environment).await;
+    }
+    let config = Config::incluster().map_err(|error| ConnectError::ServiceAccount(error.into()))?;
+    let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+    let client = client(config, options.request_timeout, &server)
+        .map_err(|error| ConnectError::ServiceAccount(error.into()))?;
+    let source = Source::ServiceAccount;
+    Ok(Connection { client, source, server, active_team: None, warnings: Vec::new() })
 }
 
 fn document_of(login: &Login, server: &str) -> Result<Document, ConnectError> {

@@ -16,6 +16,6 @@ mod proxy;
 pub mod request;
 mod search;
 
-pub use connect::{ConnectError, ConnectOptions, Connection, Source, connect};
+pub use connect::{ConnectError, ConnectOptions, Connection, Source, connect, connect_service};
 pub use error::ApiError;
 pub use kubeconfig::KubeconfigError;

@@ -2,8 +2,8 @@
 //! are views of it.
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
-//! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox, 19xx
-//! the programs themselves. A number is never reused.
+//! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox,
+//! 18xx controllers, 19xx the programs themselves. A number is never reused.
 
 use std::{fmt, str::FromStr};
 
@@ -329,6 +329,26 @@ codes! {
     FaultUnknown = 1710, Invalid, "that is not a fault of a machine",
         "The name of the fault is not known, or its value has the wrong type.",
         ["butleradm sandbox node fault --help"];
+
+    ControllerUnknown = 1801, Invalid, "there is no such controller",
+        "--controllers names one that this version does not have.",
+        ["butleradm serve --help"];
+    MetricsUnavailable = 1802, Failed, "the address for metrics and health cannot be used",
+        "--metrics names an address that is not of this machine, or a port that another process holds. Nothing \
+         was started.",
+        ["ss -ltnp", "choose another port; 0 takes any that is free"];
+    ServiceAccountUnusable = 1803, Unauthenticated, "the service account of this Pod cannot be used",
+        "The program runs in a cluster and no kubeconfig is named, but the token, the certificate authority or the \
+         address that Kubernetes gives every Pod cannot be read.",
+        ["check automountServiceAccountToken of the Pod", "pass --kubeconfig FILE"];
+    MachineFailed = 1804, Failed, "the machine could not be made",
+        "The controllers gave up on the request; the provider's own words are the cause. They try again by \
+         themselves when the request or its ProviderConfig changes, and now and then when the cause may pass.",
+        ["butleradm machine get NAME", "kubectl describe machinerequest NAME"];
+    MachineNotReady = 1805, Timeout, "the machine was not ready in time",
+        "The request stands and is worked on; only the waiting has ended. Without controllers nothing happens at \
+         all: see that `butleradm serve` runs.",
+        ["butleradm machine get NAME", "repeat with a longer --timeout"];
 
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",

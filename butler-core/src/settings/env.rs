@@ -38,6 +38,8 @@ pub const HTTPS_PROXY: &str = "HTTPS_PROXY";
 pub const KUBECONFIG: &str = "KUBECONFIG";
 /// Directory with etcd and kube-apiserver, as used by controller test suites.
 pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
+/// Set in every Pod: where the API server of its cluster is.
+pub const KUBERNETES_SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
 /// Hosts that are reached without a proxy.
 pub const NO_PROXY: &str = "NO_PROXY";
 /// Present: no colours.

@@ -6,6 +6,7 @@
 //! object in the call that creates it.
 
 mod error;
+pub mod registry;
 pub mod sandbox;
 
 use std::{collections::BTreeMap, fmt, net::IpAddr};

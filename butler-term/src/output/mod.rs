@@ -1,6 +1,8 @@
 //! What a command prints to stdout: the same value as a table, JSON, YAML, names or a template.
 
+mod conditions;
 pub mod jsonpath;
+pub mod stream;
 mod table;
 pub(crate) mod text;
 
@@ -12,6 +14,7 @@ use serde::Serialize;
 
 use crate::{CommandError, CommandResult};
 
+pub use conditions::conditions;
 pub use table::{Cell, Table, age};
 pub use text::one_line;
 

@@ -3,9 +3,7 @@
 //! etcd has an authority of its own, so that no certificate which the API server accepts opens etcd.
 //! Authorities are made once; what they sign is made anew when it nears its end or no longer fits.
 
-use std::{
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use butler_core::{
     pki::{Authority, CertificateInfo, Issued, KeyKind, Leaf, PkiError, PrivateKey, Usage},

@@ -156,6 +156,12 @@ async fn live(
     Ok(())
 }
 
+/// Leaves the terminal and its signals to whoever started this process.
+pub fn leave_session() -> std::io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
 /// Waits until the directory of the sandbox is taken away; keeps logs short meanwhile.
 async fn watch(place: &Place, lock: &Lock) {
     loop {

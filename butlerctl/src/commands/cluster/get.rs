@@ -8,7 +8,7 @@ use butler_term::{
     CommandError, CommandResult,
     args::{ConnectArgs, OutputArgs},
     complete,
-    output::{Format, Render, Table, View, age, one_line},
+    output::{Format, Render, Table, View, age, conditions, one_line, stream},
     run::Session,
     theme,
 };
@@ -16,7 +16,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{WAITING, condition, missing, rows, scope::NamespaceArgs};
+use super::{WAITING, missing, rows, scope::NamespaceArgs};
 
 /// Show one tenant cluster with its conditions and addons
 ///
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ClusterGetArgs, session: &Session) -> CommandResult {
         let object = serde_json::to_value(&object).map_err(|error| {
             CommandError::new(Code::Internal, "cannot serialise the result").caused_by(&error)
         })?;
-        let object = Object(rows::without_managed_fields(object));
+        let object = Object(stream::without_managed_fields(object));
         if !format.is_for_people() {
             drop(spinner);
             return session.ui.render(&object, &format);
@@ -97,7 +97,7 @@ fn page(cluster: &Summary, object: &Value, view: &View) -> String {
             out += &format!("\n{heading}{title}{heading:#}\n{}", table.render(view.width));
         }
     };
-    section("Conditions", condition::table(object, view.now));
+    section("Conditions", conditions(object, view.now));
     section("Addons", addons(object));
     out
 }

@@ -7,7 +7,7 @@ use butler_core::{
 use butler_term::{
     CommandResult,
     args::{ConnectArgs, OutputArgs},
-    output::Format,
+    output::{Format, stream},
     run::Session,
 };
 use clap::Args;
@@ -17,7 +17,6 @@ use super::{
     WAITING,
     rows::{self, Objects, SortBy},
     scope::ScopeArgs,
-    stream,
 };
 
 /// List tenant clusters

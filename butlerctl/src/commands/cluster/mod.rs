@@ -1,13 +1,11 @@
 //! `cluster`: reading tenant clusters.
 
-mod condition;
 mod events;
 mod get;
 mod list;
 mod missing;
 mod rows;
 mod scope;
-mod stream;
 mod watch;
 
 use butler_term::{CommandResult, run::Session};

@@ -139,14 +139,6 @@ impl Render for Objects {
     }
 }
 
-/// Removes what the server keeps for itself; kubectl hides it too.
-pub(crate) fn without_managed_fields(mut object: Value) -> Value {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
-    object
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,16 +2,16 @@
 //! grow with the list.
 
 use butler_core::{cluster::pages::Pages, error::Code};
-use butler_term::{
-    CommandError, CommandResult, Ui,
-    output::{Format, to_json, to_yaml},
-};
 use serde_json::Value;
 
-use super::{WAITING, rows::without_managed_fields};
+use super::{Format, to_json, to_yaml};
+use crate::{CommandError, CommandResult, Ui};
+
+/// What is shown when an answer takes a while.
+const WAITING: &str = "waiting for the API server";
 
 /// Writes the pages as one `List`.
-pub(crate) async fn write(ui: &Ui, mut pages: Pages, format: &Format) -> CommandResult {
+pub async fn write(ui: &Ui, mut pages: Pages, format: &Format) -> CommandResult {
     let mut list = List { text: String::new(), yaml: *format == Format::Yaml, empty: true };
     let mut spinner = Some(ui.spinner(WAITING));
     list.begin();
@@ -25,16 +25,24 @@ pub(crate) async fn write(ui: &Ui, mut pages: Pages, format: &Format) -> Command
     list.end();
     ui.text(&list.text)?;
     if pages.moved() {
-        ui.warning(format_args!("clusters changed during the list; later ones are newer than earlier ones"));
+        ui.warning(format_args!("objects changed during the list; later ones are newer than earlier ones"));
     }
     Ok(())
 }
 
 /// One object of a page, as it is printed.
-pub(crate) fn object(raw: &str) -> CommandResult<Value> {
+pub fn object(raw: &str) -> CommandResult<Value> {
     serde_json::from_str(raw).map(without_managed_fields).map_err(|error| {
         CommandError::new(Code::AnswerUnreadable, "cannot read an object of the list").caused_by(&error)
     })
+}
+
+/// Removes what the server keeps for itself; kubectl hides it too.
+pub fn without_managed_fields(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
 }
 
 /// The text of a list that is written bit by bit.

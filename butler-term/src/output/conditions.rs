@@ -1,14 +1,13 @@
-//! Conditions of a cluster as a table.
+//! Conditions of an object as a table.
 
-use butler_term::{
-    output::{Cell, Table, age},
-    theme,
-};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::{Cell, Table, age};
+use crate::theme;
+
 /// The conditions in `status.conditions`, by type.
-pub(crate) fn table(object: &Value, now: Timestamp) -> Option<Table> {
+pub fn conditions(object: &Value, now: Timestamp) -> Option<Table> {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array)?;
     let mut table = Table::new(["type", "status", "age", "reason", "message"]);
     let text = |condition: &Value, field: &str| {
