@@ -8,7 +8,7 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::{config, crds, doctor, machine, serve, status, tools};
+use crate::commands::{config, crds, doctor, machine, sandbox, serve, status, tools};
 
 const NAME: &str = "butleradm";
 
@@ -33,6 +33,7 @@ enum Command {
     Machine(machine::MachineArgs),
     #[command(after_help = man::examples(NAME))]
     Man(man::ManArgs),
+    Sandbox(sandbox::SandboxArgs),
     Serve(serve::ServeArgs),
     Status(status::StatusArgs),
     Tools(tools::ToolsArgs),
@@ -57,6 +58,7 @@ impl Program for Cli {
             Command::Explain(args) => explain::run(&args, session),
             Command::Machine(args) => machine::run(&args, session),
             Command::Man(args) => man::run::<Self>(&args, session),
+            Command::Sandbox(args) => sandbox::run(args, session),
             Command::Serve(args) => serve::run(args, session),
             Command::Status(args) => status::run(&args, session),
             Command::Tools(args) => tools::run(args, session),

@@ -5,11 +5,13 @@
 //! - [`Pty`]: a program in a terminal, its screen as text
 //! - [`Provider`]: a provider of machines in memory, whose faults are scripted
 //! - [`http`]: a server that misbehaves on demand; [`pki`]: certificates, good and bad
+//! - [`driver_suite`]: what every driver must do
 //! - [`filters`]: the one list of what differs between two runs; [`golden`]: files that programs make
 //!
 //! Whatever the kit starts or writes is gone when the test process ends, also after SIGKILL.
 
 mod control_plane;
+pub mod driver_suite;
 mod env;
 pub mod filters;
 pub mod golden;

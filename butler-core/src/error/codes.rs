@@ -292,6 +292,44 @@ codes! {
          does not fit. Trying again will not help; the object has to change.",
         ["kubectl get providerconfig NAME -o yaml", "read the provider's words in the cause"];
 
+    SandboxNotRunning = 1701, NotFound, "the sandbox is not running",
+        "Nobody holds the lock of that sandbox, so there is nothing to ask. Its data, if it has any, is on disk \
+         and comes back with it.",
+        ["butleradm sandbox up", "butleradm sandbox status"];
+    SandboxLayout = 1702, Failed, "the sandbox was made by another version of Butler",
+        "The files of the sandbox are laid out in a way that this program does not know. It touches nothing of \
+         them.",
+        ["use the version of Butler that made it", "butleradm sandbox reset"];
+    SandboxBusy = 1703, Conflict, "somebody else uses what the sandbox needs",
+        "Another process holds the lock or the network of the sandbox. Two supervisors on the same data would \
+         destroy it.",
+        ["butleradm sandbox status", "butleradm sandbox down"];
+    SandboxNoSpace = 1704, Quota, "there is not enough space for the sandbox",
+        "The file system of the Butler home has too little space left for the data of the platform. Nothing was \
+         started and nothing is damaged.",
+        ["df -h DIRECTORY", "butleradm sandbox reset", "set BUTLER_HOME to another file system"];
+    SandboxNotReady = 1705, Timeout, "the sandbox was not ready in time",
+        "The platform was started and did not become ready before the deadline. What had been started was \
+         stopped again.",
+        ["butleradm sandbox logs", "repeat with a longer --wait", "look for a machine that is short of CPU"];
+    SandboxLost = 1706, Failed, "the supervisor of the sandbox ended",
+        "The process that owns every part of the sandbox ended while it was waited for. Its log says why; its \
+         children ended with it.",
+        ["butleradm sandbox logs supervisor", "butleradm sandbox up"];
+    SandboxLeftovers = 1707, Failed, "something of the sandbox is still there",
+        "After everything was stopped, a process still runs or a port is still open that belonged to the sandbox.",
+        ["look at the processes that are named", "butleradm sandbox down"];
+    SandboxNoSuchPart = 1708, NotFound, "the sandbox has no such part or machine",
+        "The name belongs neither to a part of the platform nor to one of the sandbox's machines.",
+        ["butleradm sandbox status", "butleradm sandbox node list"];
+    SandboxMachineDamaged = 1709, Failed, "the files of a machine are damaged",
+        "A state file of a simulated machine is torn or was edited, so the machine stays off. The others are not \
+         touched.",
+        ["butleradm sandbox node list", "restore the file that is named", "delete the machine and make it anew"];
+    FaultUnknown = 1710, Invalid, "that is not a fault of a machine",
+        "The name of the fault is not known, or its value has the wrong type.",
+        ["butleradm sandbox node fault --help"];
+
     ControllerUnknown = 1801, Invalid, "there is no such controller",
         "--controllers names one that this version does not have.",
         ["butleradm serve --help"];

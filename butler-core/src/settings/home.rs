@@ -74,6 +74,11 @@ impl Home {
         self.dir.join("tools")
     }
 
+    /// `sandbox/<name>/`: everything of one sandbox.
+    pub fn sandbox_dir(&self, name: &str) -> PathBuf {
+        self.dir.join("sandbox").join(name)
+    }
+
     /// Creates the home (0700) if it is missing.
     pub fn ensure(&self) -> Result<(), HomeError> {
         make_private_dir(&self.dir)

@@ -7,6 +7,7 @@
 
 mod error;
 pub mod registry;
+pub mod sandbox;
 
 use std::{collections::BTreeMap, fmt, net::IpAddr};
 

@@ -17,7 +17,7 @@ use butler_core::{
 use k8s_openapi::api::core::v1;
 use kube::{Api, Client, ResourceExt};
 
-use super::{Driver, DriverError, DriverResult, ErrorClass};
+use super::{Driver, DriverError, DriverResult, ErrorClass, sandbox::SandboxDriver};
 
 /// Makes the driver of a ProviderConfig. Does not talk to the provider yet.
 pub type Connect = Arc<dyn Fn(&ProviderConfig, &Credentials) -> DriverResult<Arc<dyn Driver>> + Send + Sync>;
@@ -67,10 +67,13 @@ impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Credentials {
 }
 
 /// The drivers of this version.
-pub fn connect(config: &ProviderConfig, _credentials: &Credentials) -> DriverResult<Arc<dyn Driver>> {
+pub fn connect(config: &ProviderConfig, credentials: &Credentials) -> DriverResult<Arc<dyn Driver>> {
     let provider = &config.spec.provider;
-    #[expect(clippy::match_single_binding, reason = "one arm for each provider")]
     match provider {
+        ProviderKind::Sandbox => {
+            let socket = credentials.require(provider, "socket")?;
+            Ok(Arc::new(SandboxDriver::new(socket.expose())))
+        }
         _ => Err(DriverError::new(
             ErrorClass::Invalid,
             format!("use provider `{provider}`"),

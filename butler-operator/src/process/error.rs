@@ -84,7 +84,7 @@ pub struct LogTail {
 
 impl LogTail {
     /// Reads the end of a log, nothing before `start`: a log that is continued holds earlier runs.
-    pub(super) fn read(path: &Path, start: u64) -> Self {
+    pub(crate) fn read(path: &Path, start: u64) -> Self {
         let lines = read_end(path, start).unwrap_or_default();
         Self { path: Some(path.to_owned()), lines }
     }

@@ -3,12 +3,15 @@
 //! - [`Guard`]: makes sure that children and private directories end with this process, even on SIGKILL
 //! - [`Spawn`] and [`Child`]: what to start, and the handle of what runs
 //! - [`ports`]: port numbers that no two of our processes give to their children at once
+//! - [`listeners`]: who listens where; [`usage`]: what processes cost
 
 mod child;
 mod error;
 mod guard;
+pub mod listeners;
 pub mod ports;
 mod spawn;
+pub mod usage;
 
 pub use child::{Child, Pipes};
 pub use error::{LogTail, ProcessError};

@@ -62,7 +62,9 @@ pub fn reserve(ip: IpAddr) -> Result<Port, PortsTaken> {
         .ok_or(PortsTaken { ip })
 }
 
-fn take(address: SocketAddr) -> Option<Port> {
+/// Takes this very port again, as a server must whose address people know. None when another of our
+/// processes has it, or a stranger listens there.
+pub fn take(address: SocketAddr) -> Option<Port> {
     let lock = UdpSocket::bind(address).ok()?;
     // A stranger may listen there.
     TcpListener::bind(address).ok()?;

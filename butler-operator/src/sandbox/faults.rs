@@ -5,6 +5,10 @@
 
 use std::{io, path::Path, time::Duration};
 
+use butler_core::{
+    error::{Code, Diagnose},
+    settings::home::{HomeError, write_private},
+};
 use serde::{Deserialize, Serialize};
 
 /// The faults of a machine.
@@ -52,9 +56,63 @@ impl Faults {
         })
     }
 
+    /// These faults with one set to `value`: JSON, or text as it stands.
+    pub fn with(&self, name: &str, value: &str) -> Result<Self, FaultError> {
+        let wrong = |reason: String| FaultError { name: name.to_owned(), reason };
+        let mut faults = serde_json::to_value(self).map_err(|error| wrong(error.to_string()))?;
+        // A text may look like a number, and a number is no text; the type decides.
+        let json = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+        let mut last = None;
+        for value in [json, serde_json::Value::from(value)] {
+            faults[name] = value;
+            match serde_json::from_value(faults.clone()) {
+                Ok(faults) => return Ok(faults),
+                Err(error) => last.get_or_insert(error.to_string()),
+            };
+        }
+        Err(wrong(last.unwrap_or_default()))
+    }
+
+    /// Replaces the file of a machine; no faults are no file.
+    pub fn write(&self, path: &Path) -> Result<(), HomeError> {
+        let unwritable = |source| HomeError::Write { path: path.to_owned(), source };
+        if *self == Self::default() {
+            return match fs_err::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(error)),
+                _ => Ok(()),
+            };
+        }
+        let text = serde_json::to_vec_pretty(self).map_err(|error| unwritable(error.into()))?;
+        write_private(path, &text)
+    }
+
+    /// Those that are set, as name and value.
+    pub fn set(&self) -> Vec<(String, String)> {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::Object(faults)) => {
+                faults.into_iter().map(|(name, value)| (name, value.to_string())).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// How much longer a boot takes.
     pub fn slow_boot(&self) -> Duration {
         Duration::from_secs(self.slow_boot_seconds)
+    }
+}
+
+/// A fault that does not exist, or a value it cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` cannot be set: {reason}")]
+pub struct FaultError {
+    name: String,
+    reason: String,
+}
+
+impl Diagnose for FaultError {
+    fn code(&self) -> Code {
+        Code::FaultUnknown
     }
 }
 
@@ -84,5 +142,24 @@ mod tests {
         fs_err::write(&path, r#"{"neverBots": true}"#).unwrap();
         let error = Faults::read(&path).unwrap_err().to_string();
         assert!(error.contains("neverBots") && error.contains("faults.json"), "{error}");
+    }
+
+    #[test]
+    fn faults_are_set_by_name_with_the_type_they_have() {
+        let faults = Faults::default().with("neverBoots", "true").unwrap();
+        let faults = faults.with("refusesConfig", "123").unwrap().with("slowBootSeconds", "5").unwrap();
+        assert_eq!((faults.never_boots, faults.refuses_config.as_deref()), (true, Some("123")));
+        let set: Vec<_> = faults.set().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(set, ["neverBoots=true", "refusesConfig=\"123\"", "slowBootSeconds=5"]);
+        let error = faults.with("neverBots", "true").unwrap_err().to_string();
+        assert!(error.contains("unknown field") && error.contains("neverBoots"), "{error}");
+        assert!(faults.with("slowBootSeconds", "soon").is_err());
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("faults.json");
+        faults.write(&path).unwrap();
+        assert_eq!(Faults::read(&path).unwrap(), faults);
+        Faults::default().write(&path).unwrap();
+        assert!(!path.exists());
     }
 }

@@ -3,7 +3,21 @@
 //! - [`machine`]: what the host and a node know of a machine: files and messages between the two
 //! - [`faults`]: what may go wrong with a machine, on purpose
 //! - [`kubelet`]: a member of a real cluster whose containers are only told of
+//! - [`host`]: the simulated hypervisor that owns the machines
+//! - [`place`]: the directory of a sandbox
+//! - [`platform`]: the management plane: identities, ports, flags, objects
+//! - [`supervisor`]: one process that owns all others; started, asked and stopped from outside
+//! - [`socket`]: how host and supervisor are spoken to
 
+mod error;
 pub mod faults;
 pub mod kubelet;
+pub mod host;
 pub mod machine;
+pub mod place;
+pub mod platform;
+pub mod socket;
+pub mod supervisor;
+
+pub use error::{DEFAULT_NAME, Report, SandboxError};
+pub use place::Place;

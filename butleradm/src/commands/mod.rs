@@ -4,6 +4,7 @@ pub(crate) mod config;
 pub(crate) mod crds;
 pub(crate) mod doctor;
 pub(crate) mod machine;
+pub(crate) mod sandbox;
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod tools;

@@ -1,0 +1,253 @@
+//! The supervisor: one process that owns every part of a sandbox.
+//!
+//! [`run`] is that process. The others are for those outside: [`launch`] starts one, [`ask`] asks it,
+//! [`halt`] stops it and looks whether anything is left. Whatever it starts ends with it, also when it
+//! is killed; what it keeps is on disk, so the next one goes on where it was.
+
+mod ask;
+mod control;
+mod halt;
+mod keeper;
+mod launch;
+mod lock;
+mod rotate;
+pub mod wire;
+
+use std::{path::PathBuf, time::Duration};
+
+use butler_core::{cluster::ApiError, settings::Environment};
+use jiff::Timestamp;
+use kube::{Client, Config, config::Kubeconfig};
+use tokio_util::sync::CancellationToken;
+
+pub use ask::{State, Status, ask, log_files};
+pub use halt::{Halted, halt, remove};
+pub use launch::{Launch, LaunchOptions, launch, read_order};
+pub use lock::holder;
+
+use self::{
+    keeper::{Board, Keeper, Part, Ready, start},
+    lock::Lock,
+    wire::{Health, Notice, PartStatus},
+};
+use super::{
+    Place, SandboxError,
+    host::{Host, HostOptions, Network, NodeProgram},
+    platform::{self, Identities, PlanePorts, Programs},
+};
+use crate::{
+    parts,
+    process::{Guard, Streams},
+};
+
+/// How often the supervisor looks whether its directory is still there.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What a supervisor needs to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The sandbox.
+    pub place: Place,
+    /// This program: machines and controllers are commands of it.
+    pub program: PathBuf,
+    /// The real programs.
+    pub programs: Programs,
+    /// What children inherit from.
+    pub environment: Environment,
+}
+
+/// Everything that runs; what is not stopped is killed when this is dropped.
+#[derive(Default)]
+struct Running {
+    etcd: Option<Keeper>,
+    api_server: Option<Keeper>,
+    others: Vec<Keeper>,
+    host: Option<Host>,
+}
+
+/// Starts the platform, says so, and keeps it running until `stop`, or until its directory is gone.
+/// Whatever the end, everything that was started is stopped.
+pub async fn run(
+    options: Options,
+    stop: CancellationToken,
+    notice: impl Fn(Notice),
+) -> Result<(), SandboxError> {
+    let lock = Lock::take(&options.place)?;
+    let mut running = Running::default();
+    let outcome = tokio::select! {
+        outcome = live(&options, &mut running, &notice, &lock) => outcome,
+        () = stop.cancelled() => Ok(()),
+    };
+    running.stop().await;
+    outcome
+}
+
+async fn live(
+    options: &Options,
+    running: &mut Running,
+    notice: &impl Fn(Notice),
+    lock: &Lock,
+) -> Result<(), SandboxError> {
+    let place = &options.place;
+    place.prepare()?;
+    let phase = |phase: &str| notice(Notice::Phase { phase: phase.to_owned() });
+    phase("Starting etcd and the API server");
+    let relies_on_network =
+        has_entries(&place.machines()) || has_entries(&place.dir().join("load-balancers"));
+    let network = Network::claim(&place.network(), relies_on_network)?;
+    let (ports, _held, moved) = PlanePorts::choose(&place.ports(), &network)?;
+    for moved in moved {
+        let platform::Moved { wanted, holder, used } = moved;
+        notice(Notice::Warning { message: format!("{wanted} is taken by {holder}; {used} is used instead") });
+    }
+    let identities = Identities::ensure(place, &ports, Timestamp::now())?;
+    let guard = Guard::start(&options.environment)?;
+    let board = Board::default();
+    board.add(own_status(place));
+    rotate::all(place);
+    let part = |name: &'static str, program: &PathBuf, args: Vec<String>, address, ready| {
+        let log = place.part_log(name);
+        let spawn = guard.command(program, Streams::Log(log.clone())).args(args).current_dir(place.dir());
+        Part { name, spawn, address, ready, log }
+    };
+    let programs = &options.programs.0;
+    let client = client(&identities).await?;
+    let etcd =
+        part("etcd", &programs.etcd, platform::etcd(place, &ports, &identities), ports.etcd, Ready::Listens);
+    let api_server = part(
+        "kube-apiserver",
+        &programs.kube_apiserver,
+        platform::api_server(place, &ports, &identities),
+        ports.api,
+        Ready::ReadyZ(client.clone()),
+    );
+    // The API server waits for etcd by itself, so both begin at once.
+    let (etcd, api_server) = (start(etcd, &guard, &board)?, start(api_server, &guard, &board)?);
+    let host = Host::open(host_options(options), network.clone(), guard.clone()).await?;
+    running.host = Some(host.clone());
+    let _host_calls = Abort::of(tokio::spawn(host.serve(&place.host_socket())?));
+    let ready = CancellationToken::new();
+    let _control =
+        Abort::of(tokio::spawn(control::serve(place, board.clone(), host.clone(), ready.clone())?));
+    let (etcd, api_server) = tokio::try_join!(etcd.ready(), api_server.ready())?;
+    (running.etcd, running.api_server) = (Some(etcd), Some(api_server));
+
+    phase("Installing the objects of the platform and starting controllers");
+    let manager = part(
+        "kube-controller-manager",
+        &programs.kube_controller_manager,
+        platform::controller_manager(&ports, &identities),
+        ports.controller_manager,
+        Ready::Listens,
+    );
+    let serve =
+        part("serve", &options.program, platform::serve(&ports, &identities), ports.serve, Ready::HttpReadyZ);
+    let (manager, serve) = (start(manager, &guard, &board)?, start(serve, &guard, &board)?);
+    let socket = place.host_socket();
+    let (manager, serve, ()) = tokio::try_join!(
+        async { Ok::<_, SandboxError>(manager.ready().await?) },
+        async { Ok(serve.ready().await?) },
+        platform::install(&client, &socket, &network),
+    )?;
+    running.others.extend([manager, serve]);
+    ready.cancel();
+    notice(Notice::Ready);
+    watch(place, lock).await;
+    Ok(())
+}
+
+/// Leaves the terminal and its signals to whoever started this process.
+pub fn leave_session() -> std::io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// Waits until the directory of the sandbox is taken away; keeps logs short meanwhile.
+async fn watch(place: &Place, lock: &Lock) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if !lock.is_in_place() {
+            tracing::warn!("the directory of the sandbox is gone");
+            return;
+        }
+        rotate::all(place);
+    }
+}
+
+impl Running {
+    /// Stops machines and controllers first, then what they talk to.
+    async fn stop(self) {
+        let machines = async {
+            if let Some(host) = self.host {
+                host.close().await;
+            }
+        };
+        let others = futures::future::join_all(self.others.into_iter().map(Keeper::stop));
+        tokio::join!(machines, others);
+        for keeper in [self.api_server, self.etcd].into_iter().flatten() {
+            keeper.stop().await;
+        }
+    }
+}
+
+/// Ends a task with this value.
+struct Abort(tokio::task::AbortHandle);
+
+impl Abort {
+    fn of<T>(task: tokio::task::JoinHandle<T>) -> Self {
+        Self(task.abort_handle())
+    }
+}
+
+impl Drop for Abort {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn host_options(options: &Options) -> HostOptions {
+    HostOptions {
+        sandbox: options.place.name().to_owned(),
+        dir: options.place.dir().to_owned(),
+        node: NodeProgram {
+            program: options.program.clone(),
+            args: ["sandbox", "node", "run"].map(Into::into).to_vec(),
+        },
+        parts: options.programs.0.clone(),
+        talos_version: format!("v{}", parts::TALOSCTL.version),
+    }
+}
+
+/// A client of the administrator that does not try again by itself: the caller asks until it is told.
+async fn client(identities: &Identities) -> Result<Client, SandboxError> {
+    let path = &identities.admin;
+    let unusable = |source: Box<dyn std::error::Error + Send + Sync>| SandboxError::Read {
+        path: path.clone(),
+        source: std::io::Error::other(source),
+    };
+    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(error.into()))?;
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &Default::default())
+        .await
+        .map_err(|error| unusable(error.into()))?;
+    config.default_retry = false;
+    // Everything is on this machine, whatever the environment says of proxies.
+    config.proxy_url = None;
+    Client::try_from(config).map_err(|error| ApiError::new("make a client", error).into())
+}
+
+fn own_status(place: &Place) -> PartStatus {
+    PartStatus {
+        name: "supervisor".to_owned(),
+        state: Health::Ready,
+        pid: Some(std::process::id()),
+        restarts: 0,
+        last_exit: None,
+        since: Some(Timestamp::now()),
+        address: None,
+        log: place.supervisor_log(),
+    }
+}
+
+fn has_entries(dir: &std::path::Path) -> bool {
+    fs_err::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some())
+}
