@@ -8,7 +8,7 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::{config, crds, doctor, status, tools};
+use crate::commands::{config, crds, doctor, sandbox, status, tools};
 
 const NAME: &str = "butleradm";
 
@@ -32,6 +32,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     #[command(after_help = man::examples(NAME))]
     Man(man::ManArgs),
+    #[command(hide = true)]
+    Sandbox(sandbox::SandboxArgs),
     Status(status::StatusArgs),
     Tools(tools::ToolsArgs),
     Version(version::VersionArgs),
@@ -50,6 +52,7 @@ impl Program for Cli {
             Command::Doctor(args) => doctor::run(&args, session),
             Command::Explain(args) => explain::run(&args, session),
             Command::Man(args) => man::run::<Self>(&args, session),
+            Command::Sandbox(args) => sandbox::run(args, session),
             Command::Status(args) => status::run(&args, session),
             Command::Tools(args) => tools::run(args, session),
             Command::Version(args) => version::run::<Self>(&args, session),

@@ -2,7 +2,7 @@
 //! are views of it.
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
-//! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 19xx the programs
+//! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox, 19xx the programs
 //! themselves. A number is never reused.
 
 use std::{fmt, str::FromStr};
@@ -291,6 +291,15 @@ codes! {
         "The request or the ProviderConfig names an image, network, size or provider that does not exist or \
          does not fit. Trying again will not help; the object has to change.",
         ["kubectl get providerconfig NAME -o yaml", "read the provider's words in the cause"];
+
+    MachineUnreadable = 1751, Failed, "the file of a simulated machine cannot be read",
+        "A simulated machine is described by `machine.json` in its directory. The file is missing, cut off, or was \
+         changed by hand into something else.",
+        ["butleradm sandbox status", "delete the machine and create it again"];
+    MachineAddressTaken = 1752, Failed, "a simulated machine cannot listen on its address",
+        "Another process listens on the machine's address and port, often the same machine started a second time, \
+         or this computer has no such address.",
+        ["butleradm sandbox status", "ss -ltnp"];
 
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",
