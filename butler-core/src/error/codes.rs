@@ -2,8 +2,8 @@
 //! are views of it.
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
-//! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox, 19xx the programs
-//! themselves. A number is never reused.
+//! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox,
+//! 19xx the programs themselves. A number is never reused.
 
 use std::{fmt, str::FromStr};
 
@@ -292,6 +292,10 @@ codes! {
          does not fit. Trying again will not help; the object has to change.",
         ["kubectl get providerconfig NAME -o yaml", "read the provider's words in the cause"];
 
+    KubeletNotListening = 1740, Failed, "a simulated node's kubelet cannot listen",
+        "The address of the kubelet's server is taken by another process, or does not belong to this machine. \
+         Without the server there are no logs, so the node does not join its cluster.",
+        ["ss -ltnp", "butleradm sandbox status"];
     MachineUnreadable = 1751, Failed, "the file of a simulated machine cannot be read",
         "A simulated machine is described by `machine.json` in its directory. The file is missing, cut off, or was \
          changed by hand into something else.",

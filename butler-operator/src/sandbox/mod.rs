@@ -2,8 +2,8 @@
 //!
 //! - [`machine`]: what the host and a node know of a machine: files and messages between the two
 //! - [`node`]: the process that is a machine: a Talos node
-//! - [`kubelet`]: what a node does for Kubernetes
 //! - [`faults`]: what may go wrong with a machine, on purpose
+//! - [`kubelet`]: a member of a real cluster whose containers are only told of
 
 pub mod faults;
 pub mod kubelet;

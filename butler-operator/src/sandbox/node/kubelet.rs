@@ -12,9 +12,11 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node as KubernetesNode, Taint};
 use kube::{
     Api,
+    api::{Patch, PatchParams},
     runtime::{WatchStreamExt, watcher},
 };
 use ring::digest::{SHA256, digest};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +24,7 @@ use super::{
     balance,
     config::{Config, full},
     context::{Node, format_uuid},
-    kubernetes::{join, pods},
+    kubernetes::{join, pki, pods},
     services::State,
 };
 use crate::sandbox::kubelet::{self, KubeletOptions, StaticPod};
@@ -31,6 +33,7 @@ const ID: &str = "kubelet";
 /// What a node without an image for it runs.
 pub(super) const VERSION: &str = "v1.34.4";
 const RETRY: Duration = Duration::from_secs(2);
+const LABEL_RETRY: Duration = Duration::from_millis(500);
 
 /// Runs the kubelet until the workload ends; a change of the configuration begins it anew.
 pub(super) async fn run(node: Arc<Node>) {
@@ -127,7 +130,36 @@ async fn live(node: Arc<Node>, config: Arc<Config>, way: SocketAddr, stop: Cance
         }
         () = mirror(&node, pods) => {}
         () = watch_ready(&node, client) => {}
+        () = label(&node, &config) => {}
     }
+}
+
+/// Sets the labels that a kubelet may not set itself, where there is an administrator's identity: on
+/// control planes. Workers cannot have them, as on Talos.
+async fn label(node: &Arc<Node>, config: &Config) {
+    let labels: BTreeMap<_, _> = labels(config).into_iter().filter(|(key, _)| is_restricted(key)).collect();
+    let patch = Patch::Merge(json!({ "metadata": { "labels": labels } }));
+    while config.is_control_plane() && !labels.is_empty() {
+        let patched = async {
+            let api: Api<KubernetesNode> = Api::all(pki::admin_client(node).await?);
+            let patched = api.patch_metadata(&node.hostname(), &PatchParams::default(), &patch).await;
+            patched.map_err(|error| full(&error))
+        };
+        if patched.await.is_ok() {
+            break;
+        }
+        tokio::time::sleep(LABEL_RETRY).await;
+    }
+    std::future::pending::<()>().await;
+}
+
+/// True for labels that the API server does not take from a node about itself.
+fn is_restricted(key: &str) -> bool {
+    let Some((domain, _)) = key.split_once('/') else { return false };
+    let within = |parent: &str| domain == parent || domain.ends_with(&format!(".{parent}"));
+    (within("kubernetes.io") || within("k8s.io"))
+        && !within("kubelet.kubernetes.io")
+        && !within("node.kubernetes.io")
 }
 
 /// Keeps the kubelet informed of static Pods.
@@ -173,7 +205,7 @@ fn options(node: &Node, config: &Config, client: kube::Client) -> KubeletOptions
         cpu: file.cpu,
         memory_mb: file.memory_mb,
         disk_gb: file.disk_gb,
-        labels: labels(config),
+        labels: labels(config).into_iter().filter(|(key, _)| !is_restricted(key)).collect(),
         annotations: machine.node_annotations.clone(),
         taints: taints(config),
         provider_id: Some(format!("sandbox://{}", file.id)),
@@ -239,4 +271,21 @@ pub(super) fn system_uuid(node: &Node) -> String {
 fn machine_id(node: &Node) -> String {
     let hash = digest(&SHA256, node.identity.as_bytes());
     hash.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::is_restricted;
+
+    #[rstest]
+    #[case("node-role.kubernetes.io/control-plane", true)]
+    #[case("kubernetes.io/anything", true)]
+    #[case("node.kubernetes.io/exclude-from-external-load-balancers", false)]
+    #[case("example.com/kubernetes.io", false)]
+    #[case("plain", false)]
+    fn only_some_labels_need_an_administrator(#[case] key: &str, #[case] restricted: bool) {
+        assert_eq!(is_restricted(key), restricted);
+    }
 }
