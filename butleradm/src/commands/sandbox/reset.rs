@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ResetArgs, place: &Place, session: &Session) -> Command
             let message = format!("nothing was done: --yes names `{yes}`, and the sandbox is `{name}`");
             return Err(CommandError::new(Code::Declined, message));
         }
-        None => session.ui.confirm_name("remove sandbox", name)?,
+        None => session.block_on(async { session.ui.confirm_name("remove sandbox", name).await })?,
     }
     stop(place, session)?;
     remove(place)?;
