@@ -91,13 +91,48 @@ async fn a_person_makes_looks_at_and_removes_a_machine() -> Result<()> {
     let platform = Platform::new().await?;
     let made =
         platform.run(&["create", "cp-0", "--provider", "lab", "--role", "control-plane", "--wait"]).await?;
-    insta::assert_snapshot!(made.success()?, @"");
+    insta::assert_snapshot!(made.success()?, @"
+    exit 0
+    [stderr]
+    machine request `cp-0` in namespace `butler-system` created
+    machine `cp-0`: Running
+    ");
     let listed = platform.run(&["list"]).await?.success()?;
-    insta::assert_snapshot!(text(&listed), @"");
+    insta::assert_snapshot!(text(&listed), @"
+    exit 0
+    [stdout]
+    NAME  ROLE           PHASE    ADDRESS     PROVIDER  AGE
+    cp-0  control-plane  Running  127.50.0.1  lab       NNNw
+    ");
     let wide = platform.run(&["list", "-A", "-o", "wide"]).await?.success()?;
-    insta::assert_snapshot!(text(&wide), @"");
+    insta::assert_snapshot!(text(&wide), @"
+    exit 0
+    [stdout]
+    NAME  NAMESPACE      ROLE           PHASE    ADDRESS     PROVIDER  CPU  MEMORY  DISK  MACHINE  PROVIDER ID  AGE
+    cp-0  butler-system  control-plane  Running  127.50.0.1  lab       2    4096MB  20GB  cp-0     vm-1         NNNw
+    ");
     let page = platform.run(&["get", "cp-0"]).await?.success()?;
-    insta::assert_snapshot!(text(&page), @"");
+    insta::assert_snapshot!(text(&page), @"
+    exit 0
+    [stdout]
+    Name:        cp-0
+    Namespace:   butler-system
+    Machine:     cp-0
+    Role:        control-plane
+    Phase:       Running
+    Provider:    lab
+    Provider ID: vm-1
+    Address:     127.50.0.1
+    MAC:         02:00:00:00:00:01
+    Size:        2 CPU, 4096 MB memory, 20 GB disk
+    Image:       <default of the provider>
+    Age:         NNNw
+
+    Conditions
+    TYPE         STATUS  AGE   REASON   MESSAGE
+    Progressing  False   NNNw  Running  the machine is running
+    Ready        True    NNNw  Running  the machine is running
+    ");
     let address = platform.run(&["get", "cp-0", "-o", "jsonpath={.status.ipAddress}"]).await?.success()?;
     assert_eq!(address.stdout, "127.50.0.1");
     assert_eq!(platform.run(&["list", "-o", "name"]).await?.success()?.stdout, "machinerequest/cp-0\n");
@@ -106,16 +141,44 @@ async fn a_person_makes_looks_at_and_removes_a_machine() -> Result<()> {
     assert!(json["items"][0]["metadata"]["managedFields"].is_null());
 
     let asked = platform.run(&["delete", "cp-0"]).await?.failed_with(2)?;
-    insta::assert_snapshot!(asked, @"");
+    insta::assert_snapshot!(asked, @"
+    exit 2
+    [stderr]
+    machine request `cp-0` in namespace `butler-system`: machine `cp-0` (vm-1) at provider `lab`, with its disks
+    error[BTL-1208]: cannot ask `Type the name to remove machine `cp-0`` without a terminal
+
+    hint: repeat with --yes and the name that is asked for
+    ");
     let tried = platform.run(&["delete", "cp-0", "--dry-run"]).await?.success()?;
     assert!(tried.stderr.ends_with("nothing was removed (dry run)\n"), "{tried}");
     assert!(platform.provider.machine("cp-0").is_some());
     let gone = platform.run(&["delete", "cp-0", "--yes", "--wait"]).await?.success()?;
-    insta::assert_snapshot!(gone, @"");
+    insta::assert_snapshot!(gone, @"
+    exit 0
+    [stderr]
+    machine request `cp-0` in namespace `butler-system`: machine `cp-0` (vm-1) at provider `lab`, with its disks
+    machine `cp-0` is gone
+    ");
     assert!(platform.provider.machine("cp-0").is_none());
     let none = platform.run(&["list"]).await?.success()?;
     assert_eq!(none.stderr, "no machines in namespace `butler-system`\n");
     Ok(())
+}
+
+#[tokio::test]
+async fn a_removal_asks_for_the_name_and_nothing_else_will_do() -> Result<()> {
+    let platform = Platform::new().await?;
+    let made = platform.run(&["create", "cp-0", "--provider", "lab", "--wait"]).await?.success()?;
+    assert_eq!(made.stdout, "");
+    for (typed, code) in [("yes", 130), ("cp-0", 0)] {
+        let mut pty = platform.machine(&["delete", "cp-0"]).pty(120, 20)?;
+        pty.wait_until("a question", LIMIT, |screen| {
+            screen.contains("Type the name to remove machine `cp-0`")
+        })?;
+        pty.send(&format!("{typed}\r"))?;
+        assert_eq!(pty.wait(LIMIT)?.exit_code(), code, "{typed}");
+    }
+    eventually("it is gone", LIMIT, || async { Ok(platform.provider.machine("cp-0").is_none()) }).await
 }
 
 #[tokio::test]
@@ -124,12 +187,38 @@ async fn failures_are_told_with_the_providers_words_and_the_next_command() -> Re
     platform.provider.fails(Call::Create, Some((ErrorClass::Quota, "VcpuLimitExceeded: 32 of 32")));
     let failed =
         platform.run(&["create", "a", "--provider", "butler-system/lab", "--wait", "-n", "infra"]).await?;
-    insta::assert_snapshot!(failed.failed_with(1)?, @"");
+    insta::assert_snapshot!(failed.failed_with(1)?, @"
+    exit 1
+    [stderr]
+    machine request `a` in namespace `infra` created
+    machine `a`: Failed
+    error[BTL-1804]: machine `a` failed (QuotaExceeded)
+      1: cannot create machine `a`: VcpuLimitExceeded: 32 of 32
+
+    hint: butleradm machine get a -n infra
+    hint: kubectl describe machinerequest a -n infra
+    ");
     let typo = platform.run(&["get", "aa", "-n", "infra"]).await?.failed_with(3)?;
-    insta::assert_snapshot!(typo, @"");
+    insta::assert_snapshot!(typo, @r#"
+    exit 3
+    [stderr]
+    error[BTL-1101]: cannot get machine request `aa` in namespace `infra`
+      1: machinerequests.butler.butlerlabs.dev "aa" not found
+
+    hint: did you mean `a`
+    hint: butleradm machine list -A
+    "#);
     // A provider that this program has no driver for.
     let power = platform.run(&["power", "a", "off", "-n", "infra"]).await?.failed_with(2)?;
-    insta::assert_snapshot!(power, @"");
+    insta::assert_snapshot!(power, @"
+    exit 2
+    [stderr]
+    error[BTL-1606]: cannot use provider `harvester`
+      1: this version has no driver for it
+
+    hint: kubectl get providerconfig NAME -o yaml
+    hint: read the provider's words in the cause
+    ");
     let console = platform.run(&["console", "a", "-n", "infra", "--tail", "5"]).await?.failed_with(2)?;
     assert!(console.stderr.starts_with("error[BTL-1606]"), "{console}");
 
@@ -137,7 +226,16 @@ async fn failures_are_told_with_the_providers_words_and_the_next_command() -> Re
     platform.provider.boots_slowly();
     let late = ["create", "b", "--provider", "lab", "--wait", "--timeout", "2s"];
     let late = platform.run(&late).await?.failed_with(6)?;
-    insta::assert_snapshot!(late, @"");
+    insta::assert_snapshot!(late, @"
+    exit 6
+    [stderr]
+    machine request `b` in namespace `butler-system` created
+    machine `b`: Creating
+    error[BTL-1805]: machine `b` was not ready within 2s; it is Creating
+
+    hint: butleradm machine get b -n butler-system
+    hint: kubectl describe machinerequest b -n butler-system
+    ");
     Ok(())
 }
 
