@@ -97,7 +97,7 @@ pub(super) fn lose_containers(status: &mut PodStatus, booted: Timestamp) -> bool
     }
     let lists = [&mut status.init_container_statuses, &mut status.container_statuses];
     let containers = lists.into_iter().flatten().flatten();
-    containers.fold(false, |lost, container| container::lose(container, booted) || lost)
+    containers.filter_map(|container| container::lose(container, booted).then_some(())).count() > 0
 }
 
 /// True when a Pod has come to its end.
