@@ -2,6 +2,9 @@
 //!
 //! Says which request is next; who makes it tells how it went.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use butler_core::error::{Diagnose, ErrorKind};
