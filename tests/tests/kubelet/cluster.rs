@@ -41,6 +41,8 @@ pub(crate) struct Spec {
     pub(crate) reserved: bool,
     pub(crate) network_ready: bool,
     pub(crate) clock_skew: SignedDuration,
+    /// Changes when the machine was rebooted.
+    pub(crate) boot_id: String,
 }
 
 impl Spec {
@@ -52,6 +54,7 @@ impl Spec {
             reserved: true,
             network_ready: true,
             clock_skew: SignedDuration::ZERO,
+            boot_id: "first".to_owned(),
         }
     }
 
@@ -232,7 +235,7 @@ fn options(
         kernel_version: "6.12.57-talos".to_owned(),
         container_runtime: "containerd://2.1.5".to_owned(),
         system_uuid: "0f5cf0a5-0000-4000-8000-000000000001".to_owned(),
-        boot_id: "0f5cf0a5-0000-4000-8000-000000000002".to_owned(),
+        boot_id: spec.boot_id,
         client,
         client_ca,
         serving: None,

@@ -134,7 +134,7 @@ async fn a_restarted_kubelet_keeps_what_others_gave_to_its_node() -> Result<()> 
     let lost = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}]}});
     nodes.patch_status("kept-1", &PatchParams::default(), &Patch::Strategic(lost)).await?;
 
-    let _machine = cluster.add_at(spec, port)?;
+    let machine = cluster.add_at(spec.clone(), port)?;
     cluster.until_ready("kept-1", "True").await?;
     let settled = || async {
         let node = nodes.get("kept-1").await?;
@@ -154,7 +154,16 @@ async fn a_restarted_kubelet_keeps_what_others_gave_to_its_node() -> Result<()> 
         .find(|pod| pod["metadata"]["uid"] == before[1]["metadata"]["uid"])
         .context("the other Pod")?;
     assert_eq!(same["status"], before[1]["status"], "the other one goes on as if nothing had been");
-    Ok(())
+
+    let port = machine.stop()?;
+    let _machine = cluster.add_at(Spec { boot_id: "second".to_owned(), ..spec }, port)?;
+    let restarted = || async {
+        let restarts = |pod: &Value| pod["status"]["containerStatuses"][0]["restartCount"].clone();
+        let list = pods(cluster, &ns)?;
+        Ok(list.len() == 2
+            && list.iter().all(|pod| restarts(pod) == 1 && pod["status"]["phase"] == "Running"))
+    };
+    eventually("a reboot has started them again", LIMIT, restarted).await
 }
 
 #[tokio::test]

@@ -66,6 +66,8 @@ pub(super) struct Engine {
     not_before: Option<Timestamp>,
     pauses: Pauses,
     publishing: bool,
+    /// When this kubelet began, until it knows whether its machine was rebooted.
+    began: Option<Timestamp>,
 }
 
 impl Engine {
@@ -85,6 +87,7 @@ impl Engine {
             not_before: None,
             pauses: Pauses::default(),
             publishing: false,
+            began: Some(clock.now()),
         }
     }
 
@@ -137,6 +140,13 @@ impl Engine {
 
     /// Makes every request that can be made now; gives the time to look again.
     fn act(&mut self) -> Option<Timestamp> {
+        if self.registration.synced()
+            && self.pods.synced()
+            && let Some(began) = self.began.take()
+            && self.registration.was_rebooted(&self.options.boot_id)
+        {
+            self.pods.rebooted(began);
+        }
         self.pods.wake();
         let now = self.clock.now();
         let caller = || self.caller.clone();

@@ -184,6 +184,18 @@ impl Pods {
         }
     }
 
+    /// The machine booted at this time, and what ran before runs no more.
+    pub(super) fn rebooted(&mut self, booted: Timestamp) {
+        for key in self.tracked.keys().cloned().collect::<Vec<_>>() {
+            if let Some(tracked) = self.tracked.get_mut(&key)
+                && decide::lose_containers(&mut tracked.status, booted)
+            {
+                tracked.untold = true;
+                self.look(&key);
+            }
+        }
+    }
+
     /// The range the cluster gave to this node.
     pub(super) fn use_range(&mut self, cidr: &str) {
         self.addresses.use_range(cidr);

@@ -2,6 +2,9 @@
 //!
 //! Says which request is next; who makes it tells how it went.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use butler_core::error::{Diagnose, ErrorKind};
@@ -36,6 +39,8 @@ pub(super) struct Registration {
     node: Option<Node>,
     listed: bool,
     synced: bool,
+    /// Which boot the Node told of when this kubelet first saw it.
+    last_boot: Option<String>,
     adopted: bool,
     /// True when the API server refuses labels that only others may set.
     open_labels_only: bool,
@@ -63,11 +68,25 @@ impl Registration {
         self.node.as_ref()?.spec.as_ref()?.pod_cidr.as_deref()
     }
 
+    /// True when the Node is known, or known not to be there.
+    pub(super) fn synced(&self) -> bool {
+        self.synced
+    }
+
+    /// True when the Node was last told of by an earlier boot of its machine.
+    pub(super) fn was_rebooted(&self, boot: &str) -> bool {
+        self.last_boot.as_deref().is_some_and(|last| last != boot)
+    }
+
     pub(super) fn begin_list(&mut self) {
         self.listed = false;
     }
 
     pub(super) fn end_list(&mut self) {
+        if !self.synced {
+            let info = self.node.as_ref().and_then(|node| node.status.as_ref()?.node_info.as_ref());
+            self.last_boot = info.map(|info| info.boot_id.clone()).filter(|boot| !boot.is_empty());
+        }
         self.synced = true;
         if !self.listed {
             self.gone();

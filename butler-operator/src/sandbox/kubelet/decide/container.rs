@@ -24,6 +24,8 @@ const BACKOFF: Duration = Duration::from_secs(10);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(300);
 /// A container that ran this long is not in a loop.
 const STABLE: Duration = Duration::from_secs(600);
+/// How a container ends whose machine went down under it.
+const LOST: i32 = 255;
 /// How long a fetch of an image that does not exist takes.
 const PULL: Duration = Duration::from_secs(3);
 
@@ -265,6 +267,25 @@ pub(super) fn has_started(status: &ContainerStatus) -> bool {
     running_since(status).is_some() || ended(status).is_some() || last()
 }
 
+/// Ends a container that was started before its machine last booted.
+pub(super) fn lose(status: &mut ContainerStatus, booted: Timestamp) -> bool {
+    let Some(started) = running_since(status).filter(|started| *started < booted) else { return false };
+    status.state = Some(ContainerState {
+        terminated: Some(ContainerStateTerminated {
+            container_id: status.container_id.clone(),
+            exit_code: LOST,
+            reason: Some("Unknown".to_owned()),
+            started_at: Some(Time(started)),
+            finished_at: Some(Time(booted)),
+            ..ContainerStateTerminated::default()
+        }),
+        ..ContainerState::default()
+    });
+    status.ready = false;
+    status.started = Some(false);
+    true
+}
+
 fn waits(reason: &str, message: Option<String>) -> ContainerState {
     ContainerState {
         waiting: Some(ContainerStateWaiting { reason: Some(reason.to_owned()), message }),
@@ -281,7 +302,7 @@ fn probe_delay(probe: Option<&Probe>) -> Duration {
 fn backoff(run: i32, end: &ContainerStateTerminated) -> Duration {
     let lasted =
         end.started_at.as_ref().zip(end.finished_at.as_ref()).map(|(from, to)| to.0.duration_since(from.0));
-    if run == 0 || lasted.is_some_and(|lasted| lasted.unsigned_abs() >= STABLE) {
+    if run == 0 || end.exit_code == LOST || lasted.is_some_and(|lasted| lasted.unsigned_abs() >= STABLE) {
         return Duration::ZERO;
     }
     let doublings = u32::try_from(run - 1).unwrap_or(0).min(8);

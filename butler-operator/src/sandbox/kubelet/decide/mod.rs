@@ -90,6 +90,16 @@ pub(super) fn drop_own(conditions: &mut Vec<PodCondition>) {
     conditions::drop_own(conditions);
 }
 
+/// Ends every container that was started before the machine last booted; true when there was one.
+pub(super) fn lose_containers(status: &mut PodStatus, booted: Timestamp) -> bool {
+    if is_over(status) {
+        return false;
+    }
+    let lists = [&mut status.init_container_statuses, &mut status.container_statuses];
+    let containers = lists.into_iter().flatten().flatten();
+    containers.filter_map(|container| container::lose(container, booted).then_some(())).count() > 0
+}
+
 /// True when a Pod has come to its end.
 pub(super) fn is_over(status: &PodStatus) -> bool {
     matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"))

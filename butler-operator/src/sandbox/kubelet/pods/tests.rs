@@ -150,3 +150,39 @@ fn a_log_is_found_or_said_to_be_missing() {
     pods.forget(&key("a"), Some("u-1"));
     assert!(run.is_cancelled() && !source.path.exists());
 }
+
+#[test]
+fn a_reboot_starts_containers_again_and_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pods = store(&dir);
+    let runs = |policy: &str| {
+        let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
+        json!({
+            "spec": {"restartPolicy": policy, "containers": [{"name": "web", "image": "web:1"}]},
+            "status": {
+                "phase": "Running", "startTime": "2026-01-01T00:00:00Z", "podIP": "10.244.0.9",
+                "containerStatuses": [{
+                    "name": "web", "image": "web:1", "imageID": "", "state": running,
+                    "ready": true, "started": true, "restartCount": 2,
+                }],
+            },
+        })
+    };
+    let mut long = pod("job", "u-2", runs("Never"));
+    let annotations = long.metadata.annotations.get_or_insert_default();
+    annotations.insert("sandbox.butler.butlerlabs.dev/run-seconds".to_owned(), "604800".to_owned());
+    long.status.as_mut().unwrap().container_statuses.as_mut().unwrap()[0].state = serde_json::from_value(
+        json!({"running": {"startedAt": Timestamp::now() - SignedDuration::from_mins(1)}}),
+    )
+    .unwrap();
+    let booted = pods.clock.now();
+    pods.apply(pod("web", "u-1", runs("Always")), None);
+    pods.apply(long, None);
+    pods.rebooted(booted);
+    pods.look(&key("web"));
+    let web = pods.get(&key("web")).unwrap().container("web").unwrap();
+    assert!(is_running(web) && web.restart_count == 3);
+    assert_eq!(web.last_state.as_ref().unwrap().terminated.as_ref().unwrap().exit_code, 255);
+    assert_eq!(phase(&pods, "job"), "Failed");
+    assert_eq!(pods.get(&key("web")).unwrap().status.pod_ip.as_deref(), Some("10.244.0.9"));
+}
