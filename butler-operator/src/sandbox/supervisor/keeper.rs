@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::{net::TcpStream, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
+use tracing::{instrument::WithSubscriber, subscriber::NoSubscriber};
 
 use super::wire::{Health, PartStatus};
 use crate::process::{Child, Guard, ProcessError, Spawn};
@@ -192,7 +193,9 @@ impl Ready {
                 Self::HttpReadyZ => http_ready(address).await.unwrap_or(false),
             }
         };
-        tokio::time::timeout(ANSWER_LIMIT, answer).await.unwrap_or(false)
+        // A part that is starting refuses, and the client would log each time.
+        let silent = answer.with_subscriber(NoSubscriber::default());
+        tokio::time::timeout(ANSWER_LIMIT, silent).await.unwrap_or(false)
     }
 }
 

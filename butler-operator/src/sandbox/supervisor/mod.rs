@@ -142,13 +142,14 @@ async fn live(
     );
     let serve =
         part("serve", &options.program, platform::serve(&ports, &identities), ports.serve, Ready::HttpReadyZ);
-    let (manager, serve) = (start(manager, &guard, &board)?, start(serve, &guard, &board)?);
+    let manager = start(manager, &guard, &board)?;
     let socket = place.host_socket();
-    let (manager, serve, ()) = tokio::try_join!(
-        async { Ok::<_, SandboxError>(manager.ready().await?) },
-        async { Ok(serve.ready().await?) },
-        platform::install(&client, &socket, &network),
-    )?;
+    let (manager, serve) =
+        tokio::try_join!(async { Ok::<_, SandboxError>(manager.ready().await?) }, async {
+            // With the definitions in place, no controller begins by waiting for them.
+            platform::install(&client, &socket, &network).await?;
+            Ok(start(serve, &guard, &board)?.ready().await?)
+        },)?;
     running.others.extend([manager, serve]);
     ready.cancel();
     notice(Notice::Ready);
