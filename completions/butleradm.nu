@@ -227,6 +227,186 @@ module completions {
     code?: string             # Code to explain, such as BTL-1001
   ]
 
+  def "nu-complete butleradm machine color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make, look at and remove machines
+  export extern "butleradm machine" [
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm machine color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm machine list color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # List machines
+  export extern "butleradm machine list" [
+    --namespace(-n): string   # Namespace to look in
+    --all-namespaces(-A)      # Look in all namespaces
+    --selector(-l): string    # Only requests with these labels, e.g. tier=gold,region!=eu
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm machine list color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm machine get color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show one machine with its conditions
+  export extern "butleradm machine get" [
+    --namespace(-n): string   # Namespace of the machine request
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm machine get color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    name: string              # Name of the machine request
+  ]
+
+  def "nu-complete butleradm machine create role" [] {
+    [ "control-plane" "worker" ]
+  }
+
+  def "nu-complete butleradm machine create color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Ask for a machine
+  export extern "butleradm machine create" [
+    --namespace(-n): string   # Namespace of the machine request
+    --provider: string        # ProviderConfig to use, as NAME or NAMESPACE/NAME
+    --role: string@"nu-complete butleradm machine create role" # What the machine is for
+    --cpu: string             # Number of CPUs
+    --memory: string          # Memory, e.g. 4Gi or 4096Mi; a plain number is in MB
+    --disk: string            # Root disk, e.g. 20Gi; a plain number is in GB
+    --image: string           # Image in the provider's words, in place of the provider's default
+    --user-data: path         # File with data for the first boot, such as a Talos machine configuration
+    --dry-run                 # Let the API server check the request, but store nothing
+    --wait                    # Wait until the machine is ready
+    --timeout: string         # How long to wait
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm machine create color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    name: string              # Name of the request, and of the machine
+  ]
+
+  def "nu-complete butleradm machine delete color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Remove a machine with its disks
+  export extern "butleradm machine delete" [
+    --namespace(-n): string   # Namespace of the machine request
+    --yes(-y)                 # Do not ask
+    --dry-run                 # Say what would be removed, but remove nothing
+    --wait                    # Wait until the machine is gone
+    --timeout: string         # How long to wait
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm machine delete color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    name: string              # Name of the machine request
+  ]
+
+  def "nu-complete butleradm machine power action" [] {
+    [ "on" "off" "reset" ]
+  }
+
+  def "nu-complete butleradm machine power color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Switch a machine on or off, or reset it
+  export extern "butleradm machine power" [
+    --namespace(-n): string   # Namespace of the machine request
+    --owner: string           # Whose the machine is, as given to `butleradm serve` [default: the UID of the namespace kube-system]
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --dry-run                 # Find the machine, but leave it as it is
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm machine power color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    name: string              # Name of the machine request
+    action: string@"nu-complete butleradm machine power action" # What to do
+  ]
+
+  def "nu-complete butleradm machine console color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Print what a machine has written to its console
+  export extern "butleradm machine console" [
+    --namespace(-n): string   # Namespace of the machine request
+    --owner: string           # Whose the machine is, as given to `butleradm serve` [default: the UID of the namespace kube-system]
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --tail: string            # Only the last lines
+    --follow(-f)              # Go on printing until Ctrl-C
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm machine console color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help
+    name: string              # Name of the machine request
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm machine help" [
+  ]
+
+  # List machines
+  export extern "butleradm machine help list" [
+  ]
+
+  # Show one machine with its conditions
+  export extern "butleradm machine help get" [
+  ]
+
+  # Ask for a machine
+  export extern "butleradm machine help create" [
+  ]
+
+  # Remove a machine with its disks
+  export extern "butleradm machine help delete" [
+  ]
+
+  # Switch a machine on or off, or reset it
+  export extern "butleradm machine help power" [
+  ]
+
+  # Print what a machine has written to its console
+  export extern "butleradm machine help console" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm machine help help" [
+  ]
+
   def "nu-complete butleradm man color" [] {
     [ "auto" "always" "never" ]
   }
@@ -240,6 +420,29 @@ module completions {
     --context: string         # Kubeconfig context to use
     --request-timeout: string # How long one request may take, e.g. 30s or 2m
     --help(-h)                # Print help
+  ]
+
+  def "nu-complete butleradm serve color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Run the controllers of the platform
+  export extern "butleradm serve" [
+    --controllers: string     # Controllers to run, separated by commas; all if left out
+    --metrics: string         # Serve /metrics, /healthz and /readyz on this address; port 0 takes any that is free
+    --leader-elect            # Act only while holding the lease; this is the default
+    --no-leader-elect         # Act at once, for a process that has no rival
+    --lease-namespace: string # Namespace of the lease
+    --lease-duration: string  # How long the lease lasts when its holder is gone
+    --owner: string           # Whose machines are ours, as marked at the provider [default: the UID of the namespace kube-system]
+    --machine-timeout: string # How long a machine may be without an address
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm serve color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
   ]
 
   def "nu-complete butleradm status color" [] {
@@ -419,8 +622,40 @@ module completions {
   export extern "butleradm help explain" [
   ]
 
+  # Make, look at and remove machines
+  export extern "butleradm help machine" [
+  ]
+
+  # List machines
+  export extern "butleradm help machine list" [
+  ]
+
+  # Show one machine with its conditions
+  export extern "butleradm help machine get" [
+  ]
+
+  # Ask for a machine
+  export extern "butleradm help machine create" [
+  ]
+
+  # Remove a machine with its disks
+  export extern "butleradm help machine delete" [
+  ]
+
+  # Switch a machine on or off, or reset it
+  export extern "butleradm help machine power" [
+  ]
+
+  # Print what a machine has written to its console
+  export extern "butleradm help machine console" [
+  ]
+
   # Print the manual page, or write the pages of all commands
   export extern "butleradm help man" [
+  ]
+
+  # Run the controllers of the platform
+  export extern "butleradm help serve" [
   ]
 
   # Show the components, providers and tenant clusters of the platform

@@ -9,7 +9,7 @@ pub const LIST: &[(&str, &str)] = &[
     // directories of the kit
     (r#"(?:/[^\s/`'"=:,]+)*/butler-\d+-[0-9a-f]+-\d+"#, "[TEMP]"),
     // the sign of life of a slow machine
-    (r"(?m)^waiting for the API server( \d+s)?\n", ""),
+    (r"(?m)^waiting (for the API server|for machine `\S+`|until machine `\S+` is gone)( \d+s)?\n", ""),
     // loopback addresses with a port
     (r"\b127\.\d+\.\d+\.\d+:\d{4,5}\b", "127.0.0.1:PORT"),
     (r"\blocalhost:\d{4,5}\b", "localhost:PORT"),

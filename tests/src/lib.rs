@@ -3,6 +3,7 @@
 //! - [`ControlPlane`]: etcd and kube-apiserver, shared by a test binary or private to a test
 //! - [`Env`]: runs a program with its own home, clock and terminal; [`Output`] is what it said
 //! - [`Pty`]: a program in a terminal, its screen as text
+//! - [`Provider`]: a provider of machines in memory, whose faults are scripted
 //! - [`http`]: a server that misbehaves on demand; [`pki`]: certificates, good and bad
 //! - [`driver_suite`]: what every driver must do
 //! - [`filters`]: the one list of what differs between two runs; [`golden`]: files that programs make
@@ -19,6 +20,7 @@ mod invocation;
 mod objects;
 mod parts;
 pub mod pki;
+mod provider;
 mod pty;
 
 use std::{future::Future, sync::OnceLock, time::Duration};
@@ -33,6 +35,7 @@ pub use env::Env;
 pub use invocation::{Invocation, Output, Running};
 pub use objects::create;
 pub use parts::part;
+pub use provider::{Call, Provider};
 pub use pty::Pty;
 
 /// Waits until `check` says yes, asking again and again; an error counts as "not yet". `what` completes

@@ -29,6 +29,8 @@ pub enum MachineError {
     /// The controllers gave up.
     #[error("machine `{name}` failed ({reason})")]
     Failed {
+        /// Namespace of the request.
+        namespace: String,
         /// The request.
         name: String,
         /// Why, in one word.
@@ -46,6 +48,8 @@ pub enum MachineError {
     /// It takes longer.
     #[error("machine `{name}` was not {wanted} within {}s; it is {phase}", limit.as_secs())]
     NotYet {
+        /// Namespace of the request.
+        namespace: String,
         /// The request.
         name: String,
         /// What was waited for.
@@ -81,12 +85,10 @@ impl Diagnose for MachineError {
 
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::Failed { name, .. } | Self::NotYet { name, .. } => {
-                vec![
-                    format!("butleradm machine get {name}"),
-                    format!("kubectl describe machinerequest {name} -A"),
-                ]
-            }
+            Self::Failed { namespace, name, .. } | Self::NotYet { namespace, name, .. } => vec![
+                format!("butleradm machine get {name} -n {namespace}"),
+                format!("kubectl describe machinerequest {name} -n {namespace}"),
+            ],
             _ => Vec::new(),
         }
     }
@@ -109,6 +111,7 @@ pub async fn ready(
         match found.phase {
             Some(Phase::Running) if found.conditions.iter().find(is_ready).is_some() => Some(Ok(request)),
             Some(Phase::Failed) => Some(Err(MachineError::Failed {
+                namespace: namespace.to_owned(),
                 name: name.to_owned(),
                 reason: found.failure_reason.unwrap_or_else(|| "Failed".to_owned()),
                 message: Words(found.failure_message.unwrap_or_else(|| "no reason was given".to_owned())),
@@ -174,6 +177,9 @@ async fn follow<T>(
     };
     match timeout(limit, watched).await {
         Ok(result) => result,
-        Err(_) => Err(MachineError::NotYet { name: name.to_owned(), wanted, phase, limit }),
+        Err(_) => {
+            let (namespace, name) = (namespace.to_owned(), name.to_owned());
+            Err(MachineError::NotYet { namespace, name, wanted, phase, limit })
+        }
     }
 }

@@ -31,7 +31,11 @@ use kube::{
     },
 };
 use serde::de::DeserializeOwned;
-use tokio::{sync::mpsc, task::JoinSet, time::sleep};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+    time::sleep,
+};
 
 use super::{backoff::Delays, leader::chain, metrics::Metrics};
 
@@ -126,6 +130,9 @@ impl Sources {
 #[derive(Debug)]
 pub struct Source<T: Watched> {
     store: Store<T>,
+    /// True after the first complete list. The store could be asked for it too, but wakes only the last
+    /// of several who wait.
+    listed: watch::Sender<bool>,
     inner: Arc<Mutex<Inner<T>>>,
 }
 
@@ -141,7 +148,7 @@ struct Inner<T: Watched> {
 
 impl<T: Watched> Clone for Source<T> {
     fn clone(&self) -> Self {
-        Self { store: self.store.clone(), inner: self.inner.clone() }
+        Self { store: self.store.clone(), listed: self.listed.clone(), inner: self.inner.clone() }
     }
 }
 
@@ -151,6 +158,7 @@ impl<T: Watched> Default for Source<T> {
         let store = writer.as_reader();
         Self {
             store,
+            listed: watch::Sender::new(false),
             inner: Arc::new(Mutex::new(Inner {
                 writer,
                 listed: Vec::new(),
@@ -169,8 +177,8 @@ impl<T: Watched> Source<T> {
 
     /// Waits for the first complete list.
     pub async fn ready(&self) {
-        // The writer lives as long as this value, so the only other outcome cannot come.
-        let _ = self.store.wait_until_ready().await;
+        // The sender lives as long as this value, so the only other outcome cannot come.
+        let _ = self.listed.subscribe().wait_for(|listed| *listed).await;
     }
 
     /// One object.
@@ -211,6 +219,7 @@ impl<T: Watched> Source<T> {
                 let changed: Vec<_> =
                     before.into_iter().filter(gone).chain(std::mem::take(&mut inner.listed)).collect();
                 changed.into_iter().for_each(|object| inner.tell(object));
+                self.listed.send_replace(true);
                 return;
             }
             watcher::Event::Apply(_) | watcher::Event::Delete(_) => {}
@@ -385,6 +394,23 @@ mod tests {
             2,
             "a late reader begins with what is there"
         );
+    }
+
+    #[tokio::test]
+    async fn everybody_who_waits_for_the_first_list_is_woken() {
+        let source = Source::<Guarded<MachineRequest>>::default();
+        let waiting: Vec<_> = (0..3)
+            .map(|_| {
+                let source = source.clone();
+                tokio::spawn(async move { source.ready().await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        source.digest(watcher::Event::Init);
+        source.digest(watcher::Event::InitDone);
+        for task in waiting {
+            tokio::time::timeout(Duration::from_secs(10), task).await.unwrap().unwrap();
+        }
     }
 
     #[test]

@@ -3,5 +3,7 @@
 mod config;
 mod crds;
 mod docs;
+mod machine;
 mod platform;
+mod serve;
 mod tools;

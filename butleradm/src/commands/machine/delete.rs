@@ -85,12 +85,13 @@ fn touches(machine: &Summary) -> String {
     let at = |text: &Option<String>| text.as_deref().unwrap_or("-").to_owned();
     let place = match &machine.provider_id {
         Some(id) => {
-            format!("machine `{}` ({id}) at provider `{}`", at(&machine.machine), at(&machine.provider))
+            format!(
+                "machine `{}` ({id}) at provider `{}`, with its disks",
+                at(&machine.machine),
+                at(&machine.provider)
+            )
         }
         None => format!("no machine yet at provider `{}`", at(&machine.provider)),
     };
-    format!(
-        "machine request `{}` in namespace `{}`: {place}, with its disks",
-        machine.name, machine.namespace
-    )
+    format!("machine request `{}` in namespace `{}`: {place}", machine.name, machine.namespace)
 }
