@@ -67,7 +67,7 @@ fn a_platform_comes_up_is_what_it_says_and_leaves_nothing() -> Result<()> {
 
     let dry = machine.sandbox(&["reset", "--dry-run"]).run()?.success()?;
     ensure!(dry.stderr.contains("nothing was removed") && machine.dir("default").exists(), "{dry}");
-    let wrong = machine.sandbox(&["reset", "--yes", "other"]).run()?.failed_with(1)?;
+    let wrong = machine.sandbox(&["reset", "--yes", "other"]).run()?.failed_with(2)?;
     ensure!(wrong.stderr.contains("--yes names `other`") && machine.dir("default").exists(), "{wrong}");
     machine.reset("default")?;
     ensure!(!machine.dir("default").exists());
