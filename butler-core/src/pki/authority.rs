@@ -119,7 +119,7 @@ fn params_of(leaf: &Leaf) -> CertificateParams {
     params(leaf.common_name.as_deref(), leaf.organization.as_deref(), leaf.not_before, leaf.life)
 }
 
-fn params(
+pub(super) fn params(
     common_name: Option<&str>,
     organization: Option<&str>,
     not_before: Timestamp,

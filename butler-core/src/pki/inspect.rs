@@ -30,6 +30,8 @@ pub struct CertificateInfo {
     pub not_after: Timestamp,
     /// True when it may sign others.
     pub is_authority: bool,
+    /// True when it proves a client, and nothing else.
+    pub only_client: bool,
     /// The public key's own bytes.
     pub public_key: Vec<u8>,
     der: Vec<u8>,
@@ -62,6 +64,7 @@ impl CertificateInfo {
             not_before: time(x509.validity().not_before),
             not_after: time(x509.validity().not_after),
             is_authority: x509.is_ca(),
+            only_client: only_client(&x509),
             public_key: x509.public_key().subject_public_key.data.to_vec(),
             der: der.to_vec(),
         })
@@ -91,6 +94,19 @@ fn parse(der: &[u8]) -> Result<X509Certificate<'_>, PkiError> {
         Ok((_, x509)) => Ok(x509),
         Err(_) => Err(PkiError::Malformed { what: "a certificate" }),
     }
+}
+
+fn only_client(x509: &X509Certificate<'_>) -> bool {
+    let Ok(Some(extension)) = x509.extended_key_usage() else { return false };
+    let usage = extension.value;
+    let others = usage.any
+        || usage.server_auth
+        || usage.code_signing
+        || usage.email_protection
+        || usage.time_stamping
+        || usage.ocsp_signing
+        || !usage.other.is_empty();
+    usage.client_auth && !others
 }
 
 fn name(name: &GeneralName<'_>) -> Option<String> {

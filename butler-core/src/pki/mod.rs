@@ -6,10 +6,12 @@
 mod authority;
 mod inspect;
 mod key;
+mod request;
 
 pub use authority::{Authority, Issued, Leaf, Usage};
 pub use inspect::{CertificateInfo, fingerprint};
 pub use key::{KeyKind, PrivateKey};
+pub use request::Request;
 
 use crate::error::{Code, Diagnose};
 

@@ -134,7 +134,7 @@ pub(super) fn pinned(pin: Arc<KeyPin>) -> Arc<ClientConfig> {
 }
 
 /// Mutual TLS as a talosconfig context asks for it.
-pub(super) fn mutual(context: &Context) -> Result<Arc<ClientConfig>, DocumentError> {
+pub(crate) fn mutual(context: &Context) -> Result<Arc<ClientConfig>, DocumentError> {
     let wrong = |field, what| DocumentError::Certificate {
         document: Document::Talosconfig,
         field,
@@ -180,7 +180,7 @@ const FIRST_WORD: Duration = Duration::from_secs(1);
 
 /// Opens a connection and waits for the server's verdict on our certificate. In TLS 1.3 it comes after
 /// the handshake, and HTTP/2 would only tell that the connection broke.
-pub(super) async fn dial(uri: Uri, config: Arc<ClientConfig>) -> io::Result<TokioIo<TlsStream<TcpStream>>> {
+pub(crate) async fn dial(uri: Uri, config: Arc<ClientConfig>) -> io::Result<TokioIo<TlsStream<TcpStream>>> {
     let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
     let tcp = TcpStream::connect((host.as_str(), uri.port_u16().unwrap_or(super::API_PORT))).await?;
     tcp.set_nodelay(true)?;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "google/rpc/status.proto",
     "common.proto",
     "machine.proto",
@@ -11,14 +11,16 @@ const FILES: [&str; 8] = [
     "storage.proto",
     "security.proto",
     "state.proto",
+    "etcd.proto",
 ];
 
 /// Messages whose bytes are configurations, keys or kubeconfigs: their `Debug` is written by hand.
-const SECRET: [&str; 4] = [
+const SECRET: [&str; 5] = [
     ".common.Data",
     ".machine.ApplyConfigurationRequest",
     ".machine.GenerateClientConfiguration",
     ".definitions.MachineConfigSpec",
+    ".etcdserverpb.SnapshotResponse",
 ];
 
 fn generate(into: &Path) {

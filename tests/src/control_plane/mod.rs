@@ -43,6 +43,7 @@ const ATTEMPTS: u32 = 3;
 pub struct Builder {
     audit: bool,
     controllers: bool,
+    nodes: bool,
 }
 
 impl Builder {
@@ -55,6 +56,14 @@ impl Builder {
     /// Runs kube-controller-manager and kube-scheduler too.
     pub fn controllers(mut self) -> Self {
         self.controllers = true;
+        self
+    }
+
+    /// Can have nodes: restricts what a node's identity may do as a real cluster does, gives ranges of
+    /// addresses to nodes, and reaches kubelets at their internal address. Runs the controllers too.
+    pub fn nodes(mut self) -> Self {
+        self.controllers = true;
+        self.nodes = true;
         self
     }
 
@@ -156,7 +165,8 @@ impl ControlPlane {
     async fn start_controllers(&mut self) -> Result<()> {
         for name in ["kube-controller-manager", "kube-scheduler"] {
             let kubeconfig = self.kubeconfig_for(&format!("system:{name}"), &[])?;
-            self.controllers.push(servers::start_controller(name, self.dir.path(), &kubeconfig)?);
+            let child = servers::start_controller(name, self.dir.path(), &kubeconfig, self.options)?;
+            self.controllers.push(child);
         }
         let leases: Api<Lease> = Api::namespaced(self.client().await?, "kube-system");
         for (child, name) in self.controllers.iter().zip(["kube-controller-manager", "kube-scheduler"]) {
@@ -177,12 +187,17 @@ impl ControlPlane {
         &self.kubeconfig
     }
 
+    /// The certificate of the authority that signs every identity, PEM.
+    pub fn authority(&self) -> String {
+        self.authority.identity().certificate
+    }
+
     /// Writes a kubeconfig for a user in these groups, at most two. Who has no role may do nothing.
     pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> Result<PathBuf> {
         let number = self.identities.fetch_add(1, Ordering::Relaxed);
         let path = self.dir.path().join(format!("kubeconfig-{number}"));
         let identity = self.authority.client(user, groups)?;
-        let certificate = self.authority.identity().certificate;
+        let certificate = self.authority();
         let text = servers::kubeconfig(&self.server, &certificate, user, &identity);
         write_private(&path, text.as_bytes())?;
         Ok(path)

@@ -27,12 +27,15 @@ pub(super) fn audit_log(dir: &Path) -> PathBuf {
 pub(super) fn write_files(dir: &Path, authority: &Authority) -> Result<()> {
     let Identity { certificate: ca, key: ca_key } = authority.identity();
     let server = authority.server()?;
+    let kubelet_client = authority.client("kube-apiserver-kubelet-client", &["system:masters"])?;
     let tokens = KeyPair::generate()?;
     for (name, text) in [
         ("ca.crt", ca),
         ("ca.key", ca_key),
         ("server.crt", server.certificate),
         ("server.key", server.key),
+        ("kubelet-client.crt", kubelet_client.certificate),
+        ("kubelet-client.key", kubelet_client.key),
         ("tokens.key", tokens.serialize_pem()),
         ("tokens.pub", tokens.public_key_pem()),
         ("audit-policy.json", AUDIT_POLICY.to_owned()),
@@ -128,7 +131,7 @@ pub(super) fn start_api_server(dir: &Path, ports: &Ports, options: Builder) -> R
         "--tls-private-key-file={dir}/server.key".into(),
         "--cert-dir={dir}/api-server".into(),
         "--anonymous-auth=false".into(),
-        "--authorization-mode=RBAC".into(),
+        format!("--authorization-mode={}", if options.nodes { "Node,RBAC" } else { "RBAC" }),
         "--service-account-issuer=https://kubernetes.default.svc".into(),
         "--service-account-key-file={dir}/tokens.pub".into(),
         "--service-account-signing-key-file={dir}/tokens.key".into(),
@@ -140,6 +143,16 @@ pub(super) fn start_api_server(dir: &Path, ports: &Ports, options: Builder) -> R
         flags.push("--audit-policy-file={dir}/audit-policy.json".into());
         flags.push("--audit-log-path={dir}/audit.log".into());
     }
+    if options.nodes {
+        flags.extend([
+            "--enable-admission-plugins=NodeRestriction".into(),
+            "--kubelet-client-certificate={dir}/kubelet-client.crt".into(),
+            "--kubelet-client-key={dir}/kubelet-client.key".into(),
+            // Nobody resolves the names of nodes.
+            "--kubelet-preferred-address-types=InternalIP".into(),
+            "--allow-privileged".into(),
+        ]);
+    }
     if !options.controllers {
         // Nobody makes the service accounts that it would demand of Pods.
         flags.push("--disable-admission-plugins=ServiceAccount".into());
@@ -147,7 +160,7 @@ pub(super) fn start_api_server(dir: &Path, ports: &Ports, options: Builder) -> R
     start("kube-apiserver", dir, &flags)
 }
 
-pub(super) fn start_controller(name: &str, dir: &Path, kubeconfig: &Path) -> Result<Child> {
+pub(super) fn start_controller(name: &str, dir: &Path, kubeconfig: &Path, options: Builder) -> Result<Child> {
     let mut flags: Vec<String> =
         vec![format!("--kubeconfig={}", kubeconfig.display()), "--secure-port=0".into()];
     if name == "kube-controller-manager" {
@@ -158,6 +171,9 @@ pub(super) fn start_controller(name: &str, dir: &Path, kubeconfig: &Path) -> Res
             "--cluster-signing-cert-file={dir}/ca.crt".into(),
             "--cluster-signing-key-file={dir}/ca.key".into(),
         ]);
+        if options.nodes {
+            flags.extend(["--allocate-node-cidrs".into(), "--cluster-cidr=10.244.0.0/16".into()]);
+        }
     }
     start(name, dir, &flags)
 }

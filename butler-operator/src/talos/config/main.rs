@@ -217,8 +217,19 @@ pub struct Cluster {
     pub etcd: Option<Etcd>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_scheduling_on_control_planes: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inline_manifests: Vec<InlineManifest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_kubeconfig: Option<AdminKubeconfig>,
+}
+
+/// Objects that a control plane applies once there is an API.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InlineManifest {
+    pub name: String,
+    /// YAML documents; they may hold Secrets.
+    pub contents: Secret,
 }
 
 impl Cluster {

@@ -28,6 +28,8 @@ pub struct MachineConfig {
     pub hostname: Option<HostnameConfig>,
     /// Registry mirrors that have documents of their own.
     pub mirrors: Vec<RegistryMirrorConfig>,
+    /// Addresses that control planes share, named by documents of their own.
+    pub layer2_vips: Vec<String>,
     /// The kinds of all further documents.
     pub others: Vec<String>,
 }
@@ -64,6 +66,7 @@ pub struct MirrorEndpoint {
 #[derive(Deserialize)]
 struct Header {
     kind: Option<String>,
+    name: Option<String>,
     version: Option<String>,
 }
 
@@ -71,8 +74,13 @@ impl MachineConfig {
     /// Reads a configuration. Without a main document there is nothing to run.
     pub fn from_yaml(text: &Secret) -> Result<Self, DocumentError> {
         let mut main = None;
-        let mut config =
-            Self { main: MainDocument::default(), hostname: None, mirrors: Vec::new(), others: Vec::new() };
+        let mut config = Self {
+            main: MainDocument::default(),
+            hostname: None,
+            mirrors: Vec::new(),
+            layer2_vips: Vec::new(),
+            others: Vec::new(),
+        };
         for text in documents(text.expose()) {
             let header: Header = document::read(Document::MachineConfig, text)?;
             match header.kind.as_deref() {
@@ -88,6 +96,7 @@ impl MachineConfig {
                 Some("RegistryMirrorConfig") => {
                     config.mirrors.push(document::read(Document::MachineConfig, text)?)
                 }
+                Some("Layer2VIPConfig") => config.layer2_vips.push(header.name.unwrap_or_default()),
                 Some(kind) => config.others.push(kind.to_owned()),
             }
         }

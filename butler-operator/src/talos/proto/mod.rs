@@ -28,6 +28,8 @@ packages! {
     common = "generated/common.rs";
     /// Specs inside COSI resources.
     definitions = "generated/definitions.rs";
+    /// etcd's own API: members, state, snapshots.
+    etcdserverpb = "generated/etcdserverpb.rs";
     /// The machine API.
     machine = "generated/machine.rs";
     /// trustd.
@@ -67,6 +69,7 @@ macro_rules! hide_bytes {
 hide_bytes!(
     common::Data,
     definitions::MachineConfigSpec,
+    etcdserverpb::SnapshotResponse,
     machine::ApplyConfigurationRequest,
     machine::GenerateClientConfiguration
 );

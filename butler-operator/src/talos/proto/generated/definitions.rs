@@ -288,6 +288,12 @@ pub struct NodeAddressSpec {
     #[prost(message, repeated, tag = "1")]
     pub addresses: ::prost::alloc::vec::Vec<NetIpPrefix>,
 }
+/// MetaKeys.runtime.talos.dev
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MetaKeySpec {
+    #[prost(string, tag = "1")]
+    pub value: ::prost::alloc::string::String,
+}
 /// ResolverStatuses.net.talos.dev
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ResolverStatusSpec {

@@ -1,12 +1,18 @@
 //! `sandbox node run`: one simulated machine; started by the host, not by people.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
-use butler_core::error::Code;
-use butler_term::{CommandError, CommandResult, run::Session};
+use butler_operator::sandbox::{
+    machine::MachineDir,
+    node::{self, Streams},
+};
+use butler_term::{CommandResult, run::Session};
 use clap::{Args, ValueHint};
 
 /// Run a simulated machine
+///
+/// Writes a line of JSON per message to its host on stdout, and its console on stderr. Ends with
+/// status 0 when the machine is switched off from inside.
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
     /// Directory of the machine, with its machine.json
@@ -15,6 +21,9 @@ pub(crate) struct RunArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: RunArgs, _session: &Session) -> CommandResult {
-    Err(CommandError::new(Code::Internal, format!("machines are not simulated yet: {}", args.dir.display())))
+pub(crate) fn run(args: RunArgs, session: &Session) -> CommandResult {
+    let streams = Streams { agent: Box::new(io::stdout()), console: Box::new(io::stderr()) };
+    session.block_on(async {
+        node::run(MachineDir(args.dir), session.environment.clone(), streams).await.map_err(Into::into)
+    })
 }
