@@ -132,6 +132,47 @@ fn a_child_that_is_killed_comes_back_and_that_is_seen() -> Result<()> {
 }
 
 #[test]
+fn a_machine_is_made_by_hand_speaks_talos_and_survives_its_host() -> Result<()> {
+    let machine = Machine::new()?;
+    machine.up()?;
+    let adm = |args: &[&str]| machine.adm(args).env("KUBECONFIG", machine.dir("default").join("kubeconfig"));
+    let create = ["machine", "create", "cp-0", "--provider", "sandbox", "--role", "control-plane", "--wait"];
+    let created = adm(&create).run()?.success()?;
+    ensure!(created.stderr.contains("Running"), "{created}");
+    let node = || -> Result<serde_json::Value> {
+        let list = machine.sandbox(&["node", "list", "-o", "json"]).run()?.success()?.json()?;
+        Ok(list["items"][0].clone())
+    };
+    let before = node()?;
+    assert_eq!((&before["state"], &before["stage"]), (&"running".into(), &"maintenance".into()), "{before}");
+    let address = before["address"].as_str().context("address")?.to_owned();
+    let status = || -> Result<String> {
+        let ask = ["get", "machinestatus", "--insecure", "-n", &address, "-e", &address, "-o", "json"];
+        Ok(machine.env.command(butler_tests::part("talosctl")?).args(ask).run()?.success()?.stdout)
+    };
+    ensure!(status()?.contains("maintenance"), "{}", status()?);
+
+    // Its process is killed, then everything is.
+    send(u32::try_from(before["pid"].as_u64().context("pid")?)?, Signal::KILL);
+    let back = || Ok(node()?["restarts"] == 1 && node()?["state"] == "running" && status().is_ok());
+    until("the machine is back", LIMIT, back)?;
+    send(machine.pids("default")?["supervisor"], Signal::KILL);
+    until("nothing is left", Duration::from_secs(2), || Ok(machine.processes().is_empty()))?;
+    machine.up()?;
+    until("the machine is back", LIMIT, || Ok(node()?["state"] == "running" && status().is_ok()))?;
+    assert_eq!(node()?["address"], before["address"]);
+
+    let delete = adm(&["machine", "delete", "cp-0", "--yes", "--wait"]).run()?.success()?;
+    ensure!(delete.stderr.contains("is gone"), "{delete}");
+    ensure!(!machine.dir("default").join("machines/cp-0").exists());
+    let witness = std::fs::read_to_string(machine.dir("default").join("host.ndjson"))?;
+    let count = |what: &str| witness.lines().filter(|line| line.contains(what)).count();
+    assert_eq!((count("\"created\""), count("\"deleted\"")), (1, 1), "{witness}");
+    machine.down("default")?;
+    machine.nothing_left(&[])
+}
+
+#[test]
 fn a_sandbox_whose_directory_is_taken_away_ends() -> Result<()> {
     let machine = Machine::new()?;
     machine.up()?;

@@ -21,7 +21,7 @@ use crate::process::{Child, Guard, ProcessError, Spawn};
 /// How long a part may take to be ready the first time, on a machine that is busy.
 const READY_LIMIT: Duration = Duration::from_secs(120);
 /// How long a part may take to end when asked to.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// Pauses between an end and the next start.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
@@ -37,6 +37,7 @@ pub(super) struct Part {
     pub(super) address: SocketAddr,
     pub(super) ready: Ready,
     pub(super) log: PathBuf,
+    pub(super) grace: Duration,
 }
 
 /// How a part shows that it works.
@@ -136,7 +137,9 @@ impl Started {
                         exit = child.wait() => exit.to_string(),
                         never = becomes_ready(&part, &board, number) => match never {},
                         () = stopped.cancelled() => {
-                            child.stop(GRACE).await;
+                            let asked = Instant::now();
+                            let exit = child.stop(part.grace).await.to_string();
+                            tracing::info!(part = part.name, exit, took = ?asked.elapsed(), "a part was stopped");
                             board.change(number, gone);
                             return;
                         }
