@@ -422,6 +422,257 @@ module completions {
     --help(-h)                # Print help
   ]
 
+  def "nu-complete butleradm sandbox color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Try the platform on this machine
+  export extern "butleradm sandbox" [
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm sandbox up events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm sandbox up color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Start the sandbox
+  export extern "butleradm sandbox up" [
+    --wait: string            # How long to wait until everything is ready
+    --events: string@"nu-complete butleradm sandbox up events" # Print every event of the job to stdout in this format
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox up color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm sandbox status color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show the parts and machines of the sandbox
+  export extern "butleradm sandbox status" [
+    --watch(-w)               # Go on, and show it again every two seconds
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox status color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm sandbox down color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Stop the sandbox
+  export extern "butleradm sandbox down" [
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox down color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm sandbox reset color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Stop the sandbox and remove everything in it
+  export extern "butleradm sandbox reset" [
+    --yes(-y): string         # Do not ask; must be the name of the sandbox
+    --dry-run                 # Say what would be removed, but remove nothing
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox reset color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm sandbox logs color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show the logs of the sandbox
+  export extern "butleradm sandbox logs" [
+    --follow(-f)              # Go on, and show what is added
+    --tail: string            # How many lines of each log to begin with
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox logs color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    part?: string             # Part or machine; all if none is given
+  ]
+
+  def "nu-complete butleradm sandbox node color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Look at the simulated machines, and let them fail on purpose
+  export extern "butleradm sandbox node" [
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox node color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help
+  ]
+
+  def "nu-complete butleradm sandbox node list color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # List the simulated machines
+  export extern "butleradm sandbox node list" [
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox node list color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help
+  ]
+
+  def "nu-complete butleradm sandbox node fault color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show or set what goes wrong with a machine on purpose
+  export extern "butleradm sandbox node fault" [
+    --set: string             # Set a fault; can be repeated
+    --clear                   # Remove the faults that are set, before any --set
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox node fault color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    machine: string           # Name of the machine
+  ]
+
+  def "nu-complete butleradm sandbox node run color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Run a simulated machine
+  export extern "butleradm sandbox node run" [
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox node run color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    dir: directory            # Directory of the machine, with its machine.json
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm sandbox node help" [
+  ]
+
+  # List the simulated machines
+  export extern "butleradm sandbox node help list" [
+  ]
+
+  # Show or set what goes wrong with a machine on purpose
+  export extern "butleradm sandbox node help fault" [
+  ]
+
+  # Run a simulated machine
+  export extern "butleradm sandbox node help run" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm sandbox node help help" [
+  ]
+
+  def "nu-complete butleradm sandbox supervise color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Own the processes of a sandbox
+  export extern "butleradm sandbox supervise" [
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox supervise color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm sandbox help" [
+  ]
+
+  # Start the sandbox
+  export extern "butleradm sandbox help up" [
+  ]
+
+  # Show the parts and machines of the sandbox
+  export extern "butleradm sandbox help status" [
+  ]
+
+  # Stop the sandbox
+  export extern "butleradm sandbox help down" [
+  ]
+
+  # Stop the sandbox and remove everything in it
+  export extern "butleradm sandbox help reset" [
+  ]
+
+  # Show the logs of the sandbox
+  export extern "butleradm sandbox help logs" [
+  ]
+
+  # Look at the simulated machines, and let them fail on purpose
+  export extern "butleradm sandbox help node" [
+  ]
+
+  # List the simulated machines
+  export extern "butleradm sandbox help node list" [
+  ]
+
+  # Show or set what goes wrong with a machine on purpose
+  export extern "butleradm sandbox help node fault" [
+  ]
+
+  # Run a simulated machine
+  export extern "butleradm sandbox help node run" [
+  ]
+
+  # Own the processes of a sandbox
+  export extern "butleradm sandbox help supervise" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm sandbox help help" [
+  ]
+
   def "nu-complete butleradm serve color" [] {
     [ "auto" "always" "never" ]
   }
@@ -652,6 +903,50 @@ module completions {
 
   # Print the manual page, or write the pages of all commands
   export extern "butleradm help man" [
+  ]
+
+  # Try the platform on this machine
+  export extern "butleradm help sandbox" [
+  ]
+
+  # Start the sandbox
+  export extern "butleradm help sandbox up" [
+  ]
+
+  # Show the parts and machines of the sandbox
+  export extern "butleradm help sandbox status" [
+  ]
+
+  # Stop the sandbox
+  export extern "butleradm help sandbox down" [
+  ]
+
+  # Stop the sandbox and remove everything in it
+  export extern "butleradm help sandbox reset" [
+  ]
+
+  # Show the logs of the sandbox
+  export extern "butleradm help sandbox logs" [
+  ]
+
+  # Look at the simulated machines, and let them fail on purpose
+  export extern "butleradm help sandbox node" [
+  ]
+
+  # List the simulated machines
+  export extern "butleradm help sandbox node list" [
+  ]
+
+  # Show or set what goes wrong with a machine on purpose
+  export extern "butleradm help sandbox node fault" [
+  ]
+
+  # Run a simulated machine
+  export extern "butleradm help sandbox node run" [
+  ]
+
+  # Own the processes of a sandbox
+  export extern "butleradm help sandbox supervise" [
   ]
 
   # Run the controllers of the platform

@@ -329,6 +329,18 @@ codes! {
     FaultUnknown = 1710, Invalid, "that is not a fault of a machine",
         "The name of the fault is not known, or its value has the wrong type.",
         ["butleradm sandbox node fault --help"];
+    KubeletNotListening = 1740, Failed, "a simulated node's kubelet cannot listen",
+        "The address of the kubelet's server is taken by another process, or does not belong to this machine. \
+         Without the server there are no logs, so the node does not join its cluster.",
+        ["ss -ltnp", "butleradm sandbox status"];
+    MachineUnreadable = 1751, Failed, "the file of a simulated machine cannot be read",
+        "A simulated machine is described by `machine.json` in its directory. The file is missing, cut off, or was \
+         changed by hand into something else.",
+        ["butleradm sandbox status", "delete the machine and create it again"];
+    MachineAddressTaken = 1752, Failed, "a simulated machine cannot listen on its address",
+        "Another process listens on the machine's address and port, often the same machine started a second time, \
+         or this computer has no such address.",
+        ["butleradm sandbox status", "ss -ltnp"];
 
     ControllerUnknown = 1801, Invalid, "there is no such controller",
         "--controllers names one that this version does not have.",
@@ -349,18 +361,6 @@ codes! {
         "The request stands and is worked on; only the waiting has ended. Without controllers nothing happens at \
          all: see that `butleradm serve` runs.",
         ["butleradm machine get NAME", "repeat with a longer --timeout"];
-    KubeletNotListening = 1740, Failed, "a simulated node's kubelet cannot listen",
-        "The address of the kubelet's server is taken by another process, or does not belong to this machine. \
-         Without the server there are no logs, so the node does not join its cluster.",
-        ["ss -ltnp", "butleradm sandbox status"];
-    MachineUnreadable = 1751, Failed, "the file of a simulated machine cannot be read",
-        "A simulated machine is described by `machine.json` in its directory. The file is missing, cut off, or was \
-         changed by hand into something else.",
-        ["butleradm sandbox status", "delete the machine and create it again"];
-    MachineAddressTaken = 1752, Failed, "a simulated machine cannot listen on its address",
-        "Another process listens on the machine's address and port, often the same machine started a second time, \
-         or this computer has no such address.",
-        ["butleradm sandbox status", "ss -ltnp"];
 
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",

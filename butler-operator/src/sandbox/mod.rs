@@ -2,8 +2,8 @@
 //!
 //! - [`machine`]: what the host and a node know of a machine: files and messages between the two
 //! - [`node`]: the process that is a machine: a Talos node
-//! - [`faults`]: what may go wrong with a machine, on purpose
 //! - [`kubelet`]: a member of a real cluster whose containers are only told of
+//! - [`faults`]: what may go wrong with a machine, on purpose
 //! - [`host`]: the simulated hypervisor that owns the machines
 //! - [`place`]: the directory of a sandbox
 //! - [`platform`]: the management plane: identities, ports, flags, objects

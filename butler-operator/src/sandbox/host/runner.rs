@@ -203,9 +203,8 @@ async fn live_on(
     if !listen.is_terminated() {
         let _ = tokio::time::timeout(LAST_WORDS, listen).await;
     }
-    if ended.is_none() {
-        return None;
-    }
+    // A process that was told to end did not crash, however it ended.
+    ended?;
     if status.success() {
         (job.told)(Told::SwitchedOff);
         return None;

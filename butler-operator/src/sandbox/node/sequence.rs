@@ -177,7 +177,11 @@ async fn run(node: &Arc<Node>, name: &str, stage: Stage, actor: &str, after: Aft
             }
         }
     }
-    node.events.phase("stopEverything", "stopAllServices", actor);
+    if after == After::Off || wipe.is_some() {
+        node.events.phase("stopEverything", "stopAllServices", actor);
+    }
+    // Whoever waits for a reboot hears of the last phase no more: talosctl would take it for the end of
+    // the stream and ask again for new events only, and a machine this quick is up again by then.
     node.events.phase(if after == After::Reboot { "reboot" } else { "shutdown" }, "reboot", actor);
     tokio::time::sleep(FAREWELL).await;
     node.events.sequence(name, Action::Stop, actor);

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::{net::TcpStream, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
+use tracing::{instrument::WithSubscriber, subscriber::NoSubscriber};
 
 use super::wire::{Health, PartStatus};
 use crate::process::{Child, Guard, ProcessError, Spawn};
@@ -20,7 +21,7 @@ use crate::process::{Child, Guard, ProcessError, Spawn};
 /// How long a part may take to be ready the first time, on a machine that is busy.
 const READY_LIMIT: Duration = Duration::from_secs(120);
 /// How long a part may take to end when asked to.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// Pauses between an end and the next start.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
@@ -36,6 +37,7 @@ pub(super) struct Part {
     pub(super) address: SocketAddr,
     pub(super) ready: Ready,
     pub(super) log: PathBuf,
+    pub(super) grace: Duration,
 }
 
 /// How a part shows that it works.
@@ -135,7 +137,9 @@ impl Started {
                         exit = child.wait() => exit.to_string(),
                         never = becomes_ready(&part, &board, number) => match never {},
                         () = stopped.cancelled() => {
-                            child.stop(GRACE).await;
+                            let asked = Instant::now();
+                            let exit = child.stop(part.grace).await.to_string();
+                            tracing::info!(part = part.name, exit, took = ?asked.elapsed(), "a part was stopped");
                             board.change(number, gone);
                             return;
                         }
@@ -192,7 +196,9 @@ impl Ready {
                 Self::HttpReadyZ => http_ready(address).await.unwrap_or(false),
             }
         };
-        tokio::time::timeout(ANSWER_LIMIT, answer).await.unwrap_or(false)
+        // A part that is starting refuses, and the client would log each time.
+        let silent = answer.with_subscriber(NoSubscriber::default());
+        tokio::time::timeout(ANSWER_LIMIT, silent).await.unwrap_or(false)
     }
 }
 

@@ -26,7 +26,7 @@ pub use launch::{Launch, LaunchOptions, launch, read_order};
 pub use lock::holder;
 
 use self::{
-    keeper::{Board, Keeper, Part, Ready, start},
+    keeper::{Board, GRACE, Keeper, Part, Ready, start},
     lock::Lock,
     wire::{Health, Notice, PartStatus},
 };
@@ -42,6 +42,9 @@ use crate::{
 
 /// How often the supervisor looks whether its directory is still there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long the API server may take to end.
+const API_SERVER_GRACE: Duration = Duration::from_secs(1);
 
 /// What a supervisor needs to know.
 #[derive(Clone, Debug)]
@@ -108,19 +111,21 @@ async fn live(
     let part = |name: &'static str, program: &PathBuf, args: Vec<String>, address, ready| {
         let log = place.part_log(name);
         let spawn = guard.command(program, Streams::Log(log.clone())).args(args).current_dir(place.dir());
-        Part { name, spawn, address, ready, log }
+        Part { name, spawn, address, ready, log, grace: GRACE }
     };
     let programs = &options.programs.0;
     let client = client(&identities).await?;
     let etcd =
         part("etcd", &programs.etcd, platform::etcd(place, &ports, &identities), ports.etcd, Ready::Listens);
-    let api_server = part(
+    let mut api_server = part(
         "kube-apiserver",
         &programs.kube_apiserver,
         platform::api_server(place, &ports, &identities),
         ports.api,
         Ready::ReadyZ(client.clone()),
     );
+    // It holds nothing that could be lost, and likes to take its time.
+    api_server.grace = API_SERVER_GRACE;
     // The API server waits for etcd by itself, so both begin at once.
     let (etcd, api_server) = (start(etcd, &guard, &board)?, start(api_server, &guard, &board)?);
     let host = Host::open(host_options(options), network.clone(), guard.clone()).await?;
@@ -142,13 +147,14 @@ async fn live(
     );
     let serve =
         part("serve", &options.program, platform::serve(&ports, &identities), ports.serve, Ready::HttpReadyZ);
-    let (manager, serve) = (start(manager, &guard, &board)?, start(serve, &guard, &board)?);
+    let manager = start(manager, &guard, &board)?;
     let socket = place.host_socket();
-    let (manager, serve, ()) = tokio::try_join!(
-        async { Ok::<_, SandboxError>(manager.ready().await?) },
-        async { Ok(serve.ready().await?) },
-        platform::install(&client, &socket, &network),
-    )?;
+    let (manager, serve) =
+        tokio::try_join!(async { Ok::<_, SandboxError>(manager.ready().await?) }, async {
+            // With the definitions in place, no controller begins by waiting for them.
+            platform::install(&client, &socket, &network).await?;
+            Ok(start(serve, &guard, &board)?.ready().await?)
+        },)?;
     running.others.extend([manager, serve]);
     ready.cancel();
     notice(Notice::Ready);

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ResetArgs, place: &Place, session: &Session) -> Command
         Some(yes) if yes == name => {}
         Some(yes) => {
             let message = format!("nothing was done: --yes names `{yes}`, and the sandbox is `{name}`");
-            return Err(CommandError::new(Code::Declined, message));
+            return Err(CommandError::new(Code::Usage, message));
         }
         None => session.block_on(async { session.ui.confirm_name("remove sandbox", name).await })?,
     }

@@ -1,0 +1,8 @@
+//! Simulated machines, judged by real talosctl and kubectl.
+
+mod cluster;
+mod faults;
+mod input;
+mod lab;
+mod maintenance;
+mod planes;
