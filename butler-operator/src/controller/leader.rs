@@ -232,17 +232,39 @@ impl Elector {
         self.held = None;
     }
 
-    /// Gives the lease up, so that another replica need not wait for its end.
+    /// How long acting is still safe.
+    pub(super) fn remaining(&self) -> Duration {
+        self.acts_until.saturating_duration_since(Instant::now())
+    }
+
+    /// Gives the lease up, so that another replica need not wait for its end. A request that was cut
+    /// off may have taken or renewed it without our knowing, so it is looked at where that is possible.
     pub(super) async fn release(&mut self) {
         self.leadership.set(Until::Never);
-        let Some(lease) = self.held.take() else { return };
-        let change = json!({ "spec": {
-            "holderIdentity": null,
-            "leaseDurationSeconds": 1,
-            "renewTime": MicroTime(Timestamp::now()),
-        }});
-        match timeout(Duration::from_secs(2), self.write(&lease, change)).await {
-            Ok(Ok(_)) => tracing::info!("the lease is given up"),
+        let mut held = self.held.take();
+        let released = timeout(Duration::from_secs(2), async {
+            loop {
+                let lease = match held.take() {
+                    Some(lease) => lease,
+                    None => match self.api.get_opt(leases::CONTROLLERS).await? {
+                        Some(found) if holder(Some(&found)) == Some(&self.election.identity) => found,
+                        _ => return Ok(false),
+                    },
+                };
+                let change = json!({ "spec": {
+                    "holderIdentity": null,
+                    "leaseDurationSeconds": 1,
+                    "renewTime": MicroTime(Timestamp::now()),
+                }});
+                match self.write(&lease, change).await {
+                    Err(kube::Error::Api(status)) if status.is_conflict() => {}
+                    written => return written.map(|_| true),
+                }
+            }
+        });
+        match released.await {
+            Ok(Ok(true)) => tracing::info!("the lease is given up"),
+            Ok(Ok(false)) => {}
             Ok(Err(error)) => {
                 let error = ApiError::new("give up the lease of the controllers", error);
                 tracing::warn!(code = %error.code(), "{}", chain(&error));

@@ -285,6 +285,7 @@ impl Service {
                 Some(elector) => {
                     self.health.set_stage(Stage::StandingBy);
                     if stop.run_until_cancelled(elector.acquire()).await.is_none() {
+                        elector.release().await;
                         return;
                     }
                     elector.leadership()
@@ -303,7 +304,9 @@ impl Service {
             let stopped = stop.run_until_cancelled(lost).await.is_none();
             if stopped {
                 self.health.set_stage(Stage::Stopping);
-                term.finish(self.options.timing.grace).await;
+                let grace = self.options.timing.grace;
+                // Nobody renews the lease any more.
+                term.finish(elector.as_ref().map_or(grace, |elector| grace.min(elector.remaining()))).await;
             }
             // Whatever is still under way ends here, in the middle of what it waits for.
             drop(term);

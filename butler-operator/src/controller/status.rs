@@ -22,6 +22,7 @@ pub trait Written:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + Clone
     + DeserializeOwned
+    + Serialize
     + Debug
     + Send
     + Sync
@@ -33,6 +34,7 @@ impl<K> Written for K where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + Clone
         + DeserializeOwned
+        + Serialize
         + Debug
         + Send
         + Sync
@@ -81,7 +83,7 @@ impl Writer<'_> {
         Api::namespaced(self.client.clone(), &object.namespace().unwrap_or_default())
     }
 
-    /// Makes `status` the object's status.
+    /// Makes `status` the object's status, as far as this version knows its fields.
     pub(super) async fn status<K: Written>(
         &self,
         object: &K,
@@ -89,27 +91,19 @@ impl Writer<'_> {
     ) -> Result<ObjectMeta, ApiError> {
         let (api, name) = (self.api(object), object.name_any());
         let wanted = serde_json::to_value(status).unwrap_or_default();
-        let written: K =
+        let mut written: K =
             change::apply_status_of(&api, &name, object.meta().uid.as_deref(), self.manager, &wanted).await?;
         self.writes.note(written.meta());
-        Ok(written.meta().clone())
-    }
-
-    /// Removes fields of the status that another manager left and that are no longer true.
-    pub(super) async fn clear_status<K: Written>(
-        &self,
-        object: &K,
-        fields: &[&str],
-    ) -> Result<ObjectMeta, ApiError> {
-        let (api, name) = (self.api(object), object.name_any());
-        let nulls: Map<String, Value> =
-            fields.iter().map(|field| ((*field).to_owned(), Value::Null)).collect();
-        let change = json!({ "metadata": { "uid": object.meta().uid }, "status": nulls });
-        let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
-        let written = api.patch_status(&name, &params, &Patch::Merge(change)).await.map_err(|error| {
-            ApiError::new(format!("change the status of {} `{name}`", K::kind(&())), error)
-        })?;
-        self.writes.note(written.meta());
+        let left = leftovers(&serde_json::to_value(&written).unwrap_or_default()["status"], &wanted);
+        if !left.is_empty() {
+            let change = json!({ "metadata": { "uid": object.meta().uid }, "status": left });
+            let params =
+                PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
+            written = api.patch_status(&name, &params, &Patch::Merge(change)).await.map_err(|error| {
+                ApiError::new(format!("change the status of {} `{name}`", K::kind(&())), error)
+            })?;
+            self.writes.note(written.meta());
+        }
         Ok(written.meta().clone())
     }
 
@@ -130,9 +124,27 @@ impl Writer<'_> {
     }
 }
 
+/// Fields that a controller before us wrote and that are no longer true. Leaving them out of what we
+/// apply does not take them away from their owner.
+fn leftovers(found: &Value, wanted: &Value) -> Map<String, Value> {
+    let fields = found.as_object().into_iter().flatten();
+    fields
+        .filter(|(field, _)| wanted.get(field).is_none())
+        .map(|(field, _)| (field.clone(), Value::Null))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_left_is_taken_away() {
+        let found = json!({"phase": "Running", "failureReason": "X", "ipAddresses": []});
+        let left = leftovers(&found, &json!({"phase": "Running"}));
+        assert_eq!(Value::from(left), json!({"failureReason": null, "ipAddresses": null}));
+        assert!(leftovers(&Value::Null, &json!({"phase": "Running"})).is_empty());
+    }
 
     fn meta(version: &str) -> ObjectMeta {
         ObjectMeta { uid: Some("u".into()), resource_version: Some(version.into()), ..ObjectMeta::default() }

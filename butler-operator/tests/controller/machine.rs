@@ -234,6 +234,23 @@ async fn a_deletion_that_hangs_is_reported_and_goes_on() -> Result<()> {
 }
 
 #[tokio::test]
+async fn what_an_earlier_controller_wrote_is_taken_over() -> Result<()> {
+    let world = World::new(Provider::default()).await?;
+    world.create(&machine("a")).await?;
+    let left =
+        json!({"status": {"phase": "Failed", "failureReason": "ProviderError", "failureMessage": "old"}});
+    let params = PatchParams { field_manager: Some("manager".into()), ..PatchParams::default() };
+    world.machines().patch_status("a", &params, &Patch::Merge(left)).await?;
+    let _controllers = world.run(quick());
+    let running = world.phase("a", "Running").await?;
+    let clean =
+        |status: &butler_core::api::machine_request::MachineRequestStatus| status.failure_reason.is_none();
+    world.until("a", "nothing is left of it", clean).await?;
+    assert_eq!(running.provider_id.as_deref(), Some("vm-1"));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_secret_that_appears_later_is_enough() -> Result<()> {
     let world = World::new(Provider::default()).await?;
     let secrets: kube::Api<k8s_openapi::api::core::v1::Secret> =

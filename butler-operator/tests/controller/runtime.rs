@@ -178,6 +178,22 @@ async fn a_killed_api_server_is_waited_for_and_nothing_is_done_twice() -> Result
 }
 
 #[tokio::test]
+async fn what_could_not_be_written_while_etcd_stalled_is_written_after() -> Result<()> {
+    let world = World::new(Provider::that_tells()).await?;
+    let controllers = world.run(quick());
+    world.create(&machine("a")).await?;
+    world.phase("a", "Running").await?;
+    world.plane.stall_etcd(true);
+    let looks = world.provider.calls(Call::Get);
+    world.provider.change("a", |machine| machine.addresses = vec![[127, 50, 0, 99].into()]);
+    eventually("it is noticed", LIMIT, || async { Ok(world.provider.calls(Call::Get) > looks) }).await?;
+    world.plane.stall_etcd(false);
+    world.until("a", "the address is new", |s| s.ip_address.as_deref() == Some("127.50.0.99")).await?;
+    assert_eq!(world.provider.made(), 1);
+    controllers.stop().await
+}
+
+#[tokio::test]
 async fn a_stop_cuts_off_what_hangs_and_the_next_start_takes_it_up() -> Result<()> {
     let world = World::new(Provider::default()).await?;
     let grace = Duration::from_millis(500);

@@ -166,6 +166,22 @@ async fn a_person_makes_looks_at_and_removes_a_machine() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_removal_asks_for_the_name_and_nothing_else_will_do() -> Result<()> {
+    let platform = Platform::new().await?;
+    let made = platform.run(&["create", "cp-0", "--provider", "lab", "--wait"]).await?.success()?;
+    assert_eq!(made.stdout, "");
+    for (typed, code) in [("yes", 130), ("cp-0", 0)] {
+        let mut pty = platform.machine(&["delete", "cp-0"]).pty(120, 20)?;
+        pty.wait_until("a question", LIMIT, |screen| {
+            screen.contains("Type the name to remove machine `cp-0`")
+        })?;
+        pty.send(&format!("{typed}\r"))?;
+        assert_eq!(pty.wait(LIMIT)?.exit_code(), code, "{typed}");
+    }
+    eventually("it is gone", LIMIT, || async { Ok(platform.provider.machine("cp-0").is_none()) }).await
+}
+
+#[tokio::test]
 async fn failures_are_told_with_the_providers_words_and_the_next_command() -> Result<()> {
     let platform = Platform::new().await?;
     platform.provider.fails(Call::Create, Some((ErrorClass::Quota, "VcpuLimitExceeded: 32 of 32")));

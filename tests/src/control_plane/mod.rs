@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Result, bail};
 use butler_core::settings::home::write_private;
 use butler_operator::process::{
-    Child, GuardedDir, ProcessError,
+    Child, GuardedDir, ProcessError, Signal,
     ports::{self, Port},
 };
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Namespace};
@@ -258,6 +258,11 @@ impl ControlPlane {
     pub async fn kill_api_server(&self) {
         // Dropping a child kills it.
         self.api_server.lock().await.take();
+    }
+
+    /// Makes etcd hold still, so that every request that needs it waits; or lets it go on.
+    pub fn stall_etcd(&self, stall: bool) {
+        self.etcd.signal(if stall { Signal::STOP } else { Signal::CONT });
     }
 
     /// Every request since the start but those of the API server to itself, in order.

@@ -141,10 +141,6 @@ impl LoadBalancerRequests {
         }
         new.last_updated = Some(Time(self.context.now()));
         request.metadata = self.writer().status(request, &new).await?;
-        if old.failure_reason.is_some() && new.failure_reason.is_none() {
-            let stale = ["failureReason", "failureMessage"];
-            request.metadata = self.writer().clear_status(request, &stale).await?;
-        }
         tracing::info!(
             namespace = request.namespace(),
             load_balancer = request.name_any(),

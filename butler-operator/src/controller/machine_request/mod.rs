@@ -137,21 +137,6 @@ impl MachineRequests {
         }
         new.last_updated = Some(butler_core::api::common::Time(self.context.now()));
         request.metadata = self.writer().status(request, &new).await?;
-        // Fields that a controller before us wrote are not taken away by leaving them out.
-        let stale: Vec<&str> = [
-            ("failureReason", old.failure_reason.is_some() && new.failure_reason.is_none()),
-            ("failureMessage", old.failure_message.is_some() && new.failure_message.is_none()),
-            ("providerID", old.provider_id.is_some() && new.provider_id.is_none()),
-            ("ipAddress", old.ip_address.is_some() && new.ip_address.is_none()),
-            ("macAddress", old.mac_address.is_some() && new.mac_address.is_none()),
-            ("ipAddresses", !old.ip_addresses.is_empty() && new.ip_addresses.is_empty()),
-        ]
-        .into_iter()
-        .filter_map(|(field, is_stale)| is_stale.then_some(field))
-        .collect();
-        if !stale.is_empty() {
-            request.metadata = self.writer().clear_status(request, &stale).await?;
-        }
         tracing::info!(
             namespace = request.namespace(),
             machine = request.name_any(),
