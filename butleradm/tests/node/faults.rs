@@ -76,7 +76,7 @@ async fn an_api_server_that_flaps_is_started_again_and_etcd_that_wont_join_does_
     second.faults(r#"{"etcdWontJoin": true}"#)?;
     let _running = [lab.boot(&first)?, lab.boot(&second)?];
     lab.talk_to(&first)?;
-    lab.eventually(&["version"], "v1.11.5").await?;
+    lab.eventually(&["version"], "NODE:").await?;
     lab.ok(&["bootstrap"])?;
     lab.until(&["dmesg"], "the API server was started three times", |text| {
         text.matches("static pod kube-apiserver started").count() >= 3

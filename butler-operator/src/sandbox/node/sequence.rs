@@ -19,6 +19,8 @@ use crate::talos::proto::{
 
 /// Between the last event and the end of the connection that carries it.
 const FAREWELL: Duration = Duration::from_millis(300);
+/// How often a node tries to leave etcd, once a second.
+const LEAVE_TRIES: u32 = 30;
 
 /// What to do with the disk.
 #[derive(Debug, Default)]
@@ -202,7 +204,16 @@ pub(super) async fn leave_etcd(node: &Node) -> Result<(), String> {
     }
     let id = list.header.unwrap_or_default().member_id;
     node.etcd.send_modify(|phase| phase.member = false);
-    cluster.member_remove(MemberRemoveRequest { id }).await.map_err(words).map(drop)
+    // A cluster that has just changed takes no further change for some seconds.
+    let mut left = LEAVE_TRIES;
+    loop {
+        match cluster.member_remove(MemberRemoveRequest { id }).await {
+            Ok(_) => return Ok(()),
+            Err(_) if left > 0 => left -= 1,
+            Err(status) => return Err(words(status)),
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
 }
 
 /// An upgrade must not cost etcd its majority.

@@ -8,6 +8,8 @@ use std::{
 };
 
 use http::{HeaderValue, Request, Response, Uri};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
 use jiff::Timestamp;
 use tonic::{
     Status,
@@ -51,11 +53,13 @@ impl Forwarder {
         }
         mark(&mut parts.headers, from.as_deref().unwrap_or("localhost"), roles);
         let channel = self.channel(target)?;
-        let answer = channel.oneshot(Request::from_parts(parts, body)).await;
-        answer.map_err(|error| {
-            self.channels.lock().unwrap_or_else(PoisonError::into_inner).remove(target);
-            Status::unavailable(format!("connection error: desc = {:?}", full(&error)))
-        })
+        match channel.oneshot(Request::from_parts(parts, body)).await {
+            Ok(answer) => Ok(answer.map(whole)),
+            Err(error) => {
+                self.channels.lock().unwrap_or_else(PoisonError::into_inner).remove(target);
+                Err(Status::unavailable(format!("connection error: desc = {:?}", full(&error))))
+            }
+        }
     }
 
     /// A connection to a node, made at the first call and kept.
@@ -103,6 +107,26 @@ impl Forwarder {
             (None, Err(_)) => format!("{target}:{API_PORT}"),
         }
     }
+}
+
+/// An answer that breaks off ends with a status: the caller's connection to this node is fine.
+fn whole(body: Body) -> Body {
+    let frames = futures::stream::unfold(Some(body), |body| async move {
+        let mut body = body?;
+        match body.frame().await? {
+            Ok(frame) => Some((Ok::<_, Status>(frame), Some(body))),
+            Err(error) => {
+                let mut trailers = http::HeaderMap::new();
+                let status = Status::unavailable(format!("error reading from server: {}", error.message()));
+                // A message that no header can hold is left out.
+                if status.add_header(&mut trailers).is_err() {
+                    trailers.insert("grpc-status", HeaderValue::from_static("14"));
+                }
+                Some((Ok(Frame::trailers(trailers)), None))
+            }
+        }
+    });
+    Body::new(StreamBody::new(frames))
 }
 
 /// Marks a call as forwarded, with the roles of who made it.
