@@ -322,11 +322,7 @@ codes! {
     SandboxNoSuchPart = 1708, NotFound, "the sandbox has no such part or machine",
         "The name belongs neither to a part of the platform nor to one of the sandbox's machines.",
         ["butleradm sandbox status", "butleradm sandbox node list"];
-    SandboxMachineDamaged = 1709, Failed, "the files of a machine are damaged",
-        "A state file of a simulated machine is torn or was edited, so the machine stays off. The others are not \
-         touched.",
-        ["butleradm sandbox node list", "restore the file that is named", "delete the machine and make it anew"];
-    FaultUnknown = 1710, Invalid, "that is not a fault of a machine",
+    FaultUnknown = 1709, Invalid, "that is not a fault of a machine",
         "The name of the fault is not known, or its value has the wrong type.",
         ["butleradm sandbox node fault --help"];
     KubeletNotListening = 1740, Failed, "a simulated node's kubelet cannot listen",

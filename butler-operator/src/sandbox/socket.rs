@@ -12,6 +12,7 @@ use std::{
         unix::fs::PermissionsExt,
     },
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use axum::{body::Bytes, response::IntoResponse};
@@ -30,6 +31,9 @@ const LONGEST: usize = 100;
 const LARGEST: usize = 64 << 20;
 /// More than any line of a stream of ours.
 const LONGEST_LINE: usize = 64 << 10;
+
+/// Longer than anything that is asked for takes; a machine may need seconds to stop.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Why a call over a socket failed.
 #[derive(Debug, thiserror::Error)]
@@ -132,8 +136,9 @@ impl Client {
         target: &str,
         body: &impl Serialize,
     ) -> Result<R, CallError> {
-        let answer = self.send(method, target, body).await?;
-        let bytes = self.read(answer).await?;
+        let call = async { self.read(self.send(method, target, body).await?).await };
+        let late = |_| self.broken(format!("no answer within {} s", LIMIT.as_secs()));
+        let bytes = tokio::time::timeout(LIMIT, call).await.map_err(late)??;
         serde_json::from_slice(&bytes).map_err(|error| self.broken(error))
     }
 
@@ -142,7 +147,8 @@ impl Client {
         &self,
         target: &str,
     ) -> Result<BoxStream<'static, R>, CallError> {
-        let body = self.send(Method::GET, target, &()).await?;
+        let late = |_| self.broken(format!("no answer within {} s", LIMIT.as_secs()));
+        let body = tokio::time::timeout(LIMIT, self.send(Method::GET, target, &())).await.map_err(late)??;
         let lines = futures::stream::unfold((body, Vec::new()), |(mut body, mut buffer)| async move {
             loop {
                 if let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {

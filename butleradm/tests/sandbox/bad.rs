@@ -96,7 +96,8 @@ fn a_torn_machine_is_named_and_the_platform_comes_up() -> Result<()> {
 
     let stopped = machine.sandbox(&["node", "list"]).run()?.success()?.stdout;
     ensure!(stopped.contains("one/machine.json") && stopped.contains("two"), "{stopped}");
-    machine.up()?;
+    let up = machine.sandbox(&["up"]).run()?.success()?;
+    ensure!(up.stderr.contains("machine `one` is damaged") && up.stderr.contains("one/machine.json"), "{up}");
     let nodes = machine.sandbox(&["node", "list", "-o", "json"]).run()?.success()?.json()?;
     let state = |at: usize| nodes["items"][at]["state"].clone();
     ensure!(state(0)["failed"].as_str().is_some_and(|why| why.contains("one/machine.json")), "{nodes}");
@@ -105,7 +106,7 @@ fn a_torn_machine_is_named_and_the_platform_comes_up() -> Result<()> {
     let set = ["node", "fault", "two", "--set", "neverBoots=true"];
     assert_eq!(machine.sandbox(&set).run()?.success()?.stdout, "neverBoots=true\n");
     let wrong = machine.sandbox(&["node", "fault", "two", "--set", "x=1"]).run()?.failed_with(2)?;
-    ensure!(wrong.stderr.contains("BTL-1710"), "{wrong}");
+    ensure!(wrong.stderr.contains("BTL-1709"), "{wrong}");
     let unknown = machine.sandbox(&["node", "fault", "three"]).run()?.failed_with(3)?;
     ensure!(unknown.stderr.contains("one, two"), "{unknown}");
     machine.down("default")?;

@@ -110,6 +110,9 @@ fn a_child_that_is_killed_comes_back_and_that_is_seen() -> Result<()> {
     let machine = Machine::new()?;
     machine.up()?;
     let before = machine.pids("default")?;
+    let mut log = machine.sandbox(&["logs", "supervisor", "--follow", "--tail", "0"]).spawn()?;
+    let live = machine.sandbox(&["status", "--watch"]).pty(120, 30)?;
+    live.wait_for("kube-controller-manager  ready", LIMIT)?;
     for name in ["serve", "kube-controller-manager", "kube-apiserver", "etcd"] {
         send(before[name], Signal::KILL);
         let back = || {
@@ -122,7 +125,22 @@ fn a_child_that_is_killed_comes_back_and_that_is_seen() -> Result<()> {
                 && part["lastExit"].as_str().is_some_and(|exit| exit.contains("signal: 9")))
         };
         until(&format!("{name} is back"), LIMIT, back)?;
+        let line = log.line_with("a part ended and is started again", LIMIT)?;
+        ensure!(line.contains(name), "{line}");
     }
+    live.wait_until("every restart on the screen", LIMIT, |screen| {
+        let restarts = |part: &str| {
+            let row = screen.lines().find(|line| line.starts_with(part))?;
+            row.split_whitespace().nth(4)
+        };
+        ["serve", "kube-controller-manager", "kube-apiserver", "etcd"]
+            .iter()
+            .all(|part| restarts(part) == Some("1"))
+    })?;
+    live.signal(Signal::INT)?;
+    log.signal(Signal::INT);
+    let log = log.wait(LIMIT)?.failed_with(130)?;
+    ensure!(log.stdout.contains("kube-apiserver"), "{log}");
     let works = || Ok(machine.kubectl(&["get", "teams/demo"])?.run()?.status.success());
     until("the API works again", LIMIT, works)?;
     until("all is well", LIMIT, || Ok(machine.status("default")?["state"] == "running"))?;

@@ -32,7 +32,7 @@ use self::{
 };
 use super::{
     Place, SandboxError,
-    host::{Host, HostOptions, Network, NodeProgram},
+    host::{Host, HostOptions, Network, NodeProgram, wire::StateBody},
     platform::{self, Identities, PlanePorts, Programs},
 };
 use crate::{
@@ -130,6 +130,12 @@ async fn live(
     let (etcd, api_server) = (start(etcd, &guard, &board)?, start(api_server, &guard, &board)?);
     let host = Host::open(host_options(options), network.clone(), guard.clone()).await?;
     running.host = Some(host.clone());
+    for node in host.nodes() {
+        if let StateBody::Failed(why) = node.state {
+            let message = format!("machine `{}` is damaged and stays off: {why}", node.name);
+            notice(Notice::Warning { message });
+        }
+    }
     let _host_calls = Abort::of(tokio::spawn(host.serve(&place.host_socket())?));
     let ready = CancellationToken::new();
     let _control =

@@ -1,5 +1,6 @@
 //! `sandbox`: the whole platform on one machine.
 
+mod costs;
 mod down;
 mod logs;
 mod node;

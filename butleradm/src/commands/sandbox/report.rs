@@ -1,14 +1,11 @@
 //! What `sandbox status` prints.
 
-use butler_operator::{
-    process::usage::Usage,
-    sandbox::{
-        Place,
-        host::wire::{NodeStatus, StateBody},
-        supervisor::{
-            State, Status,
-            wire::{Health, PartStatus},
-        },
+use butler_operator::sandbox::{
+    Place,
+    host::wire::{NodeStatus, StateBody},
+    supervisor::{
+        State, Status,
+        wire::{Health, PartStatus},
     },
 };
 use butler_term::{
@@ -17,6 +14,8 @@ use butler_term::{
 };
 use jiff::Timestamp;
 use serde::Serialize;
+
+use super::costs::Costs;
 
 /// The whole sandbox; also what `-o json` prints.
 #[derive(Debug, Serialize)]
@@ -42,37 +41,6 @@ pub(super) struct StatusReport {
     /// Ages are counted from here, not from a fixed clock: the processes are real.
     #[serde(skip)]
     now: Timestamp,
-}
-
-/// Something with what it costs.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Costs<T> {
-    #[serde(flatten)]
-    what: T,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu_percent: Option<f64>,
-}
-
-impl<T> Costs<T> {
-    fn of(what: T, usage: Option<Usage>) -> Self {
-        Self {
-            what,
-            memory_bytes: usage.map(|usage| usage.memory),
-            cpu_percent: usage.map(|usage| (usage.cpu * 10.0).round() / 10.0),
-        }
-    }
-
-    fn memory(&self) -> String {
-        self.memory_bytes
-            .map_or_else(|| "-".to_owned(), |bytes| format!("{:.1} MiB", bytes as f64 / 1_048_576.0))
-    }
-
-    fn cpu(&self) -> String {
-        self.cpu_percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.1}%"))
-    }
 }
 
 impl StatusReport {
