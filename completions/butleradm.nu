@@ -242,6 +242,77 @@ module completions {
     --help(-h)                # Print help
   ]
 
+  def "nu-complete butleradm sandbox color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Try the platform on this machine
+  export extern "butleradm sandbox" [
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help
+  ]
+
+  def "nu-complete butleradm sandbox node color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Simulated machines
+  export extern "butleradm sandbox node" [
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox node color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help
+  ]
+
+  def "nu-complete butleradm sandbox node run color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Run a simulated machine
+  export extern "butleradm sandbox node run" [
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox node run color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    dir: directory            # Directory of the machine, with its machine.json
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm sandbox node help" [
+  ]
+
+  # Run a simulated machine
+  export extern "butleradm sandbox node help run" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm sandbox node help help" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm sandbox help" [
+  ]
+
+  # Simulated machines
+  export extern "butleradm sandbox help node" [
+  ]
+
+  # Run a simulated machine
+  export extern "butleradm sandbox help node run" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm sandbox help help" [
+  ]
+
   def "nu-complete butleradm status color" [] {
     [ "auto" "always" "never" ]
   }
@@ -421,6 +492,18 @@ module completions {
 
   # Print the manual page, or write the pages of all commands
   export extern "butleradm help man" [
+  ]
+
+  # Try the platform on this machine
+  export extern "butleradm help sandbox" [
+  ]
+
+  # Simulated machines
+  export extern "butleradm help sandbox node" [
+  ]
+
+  # Run a simulated machine
+  export extern "butleradm help sandbox node run" [
   ]
 
   # Show the components, providers and tenant clusters of the platform
