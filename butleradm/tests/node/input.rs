@@ -91,7 +91,7 @@ async fn strangers_and_expired_certificates_are_kept_out() -> Result<()> {
     other.talk_to(&machine)?;
     let text = other.fails(&["version"])?;
     assert!(text.contains("certificate"), "{text}");
-    // Its configuration is a change of the cluster's authority: possible, and then it is the other's.
+    // Our own, after its time.
     lab.ok(&["config", "new", "short.yaml", "--roles", "os:admin", "--crt-ttl", "1s"])?;
     let short = |args: &[&str]| {
         lab.talosctl(args)

@@ -5,4 +5,5 @@ mod faults;
 mod input;
 mod lab;
 mod maintenance;
+mod operations;
 mod planes;

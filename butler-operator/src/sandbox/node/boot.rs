@@ -76,7 +76,7 @@ async fn power_on(node: &Node) {
 fn first_config(node: &Node) -> Option<Config> {
     let logs = &node.machine.logs;
     let read = |bytes: &[u8], place: &str| match Config::read(bytes) {
-        Ok(Given::Complete(config)) => Some(config),
+        Ok(Given::Complete(config)) => Some(*config),
         Ok(Given::Partial) => None,
         Err(error) => {
             logs.talos(format_args!("configuration of {place} is not used: {error}"));

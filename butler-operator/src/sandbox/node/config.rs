@@ -23,7 +23,7 @@ pub(super) struct Config {
 /// What was given.
 #[derive(Debug)]
 pub(super) enum Given {
-    Complete(Config),
+    Complete(Box<Config>),
     /// Documents without the main one: the node goes on waiting.
     Partial,
 }
@@ -150,7 +150,8 @@ impl Config {
         let text = Secret::from(text);
         let machine =
             MachineConfig::from_yaml(&text).map_err(|error| format!("v1alpha1.Config: {}", full(&error)))?;
-        Ok(Given::Complete(Self { text, machine, values: mains.into_iter().chain(others).collect() }))
+        let values = mains.into_iter().chain(others).collect();
+        Ok(Given::Complete(Box::new(Self { text, machine, values })))
     }
 
     /// True for a control plane.
@@ -293,7 +294,7 @@ mod tests {
 
     fn read(text: &str) -> Config {
         match Config::read(text.as_bytes()) {
-            Ok(Given::Complete(config)) => config,
+            Ok(Given::Complete(config)) => *config,
             other => panic!("{other:?}"),
         }
     }

@@ -77,6 +77,9 @@ pub(super) async fn remove(node: &Node, id: u64) -> Result<(), Status> {
 
 pub(super) async fn leave(node: &Node) -> Result<(), Status> {
     control_plane(node, "etcd leave")?;
+    if members(node, true).await?.members.len() < 2 {
+        return Err(Status::unknown("failed to leave cluster: this is the only member"));
+    }
     sequence::leave_etcd(node)
         .await
         .map_err(|error| Status::unknown(format!("failed to leave cluster: {error}")))?;

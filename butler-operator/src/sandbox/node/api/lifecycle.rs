@@ -37,7 +37,7 @@ pub(super) fn apply(
 ) -> Result<ApplyConfiguration, Status> {
     let old = node.current().ok_or_else(|| Status::unavailable("there is no configuration yet"))?;
     let new = match Config::read(&request.data).map_err(Status::invalid_argument)? {
-        Given::Complete(config) => config,
+        Given::Complete(config) => *config,
         Given::Partial => {
             return Err(Status::invalid_argument(
                 "the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch \

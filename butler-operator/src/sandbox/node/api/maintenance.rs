@@ -90,7 +90,7 @@ impl MachineService for Maintenance {
                     .map_err(|error| Status::internal(format!("failed to write config: {}", full(&error))))?;
                 // A second one in the same moment comes too late.
                 self.give
-                    .try_send(config)
+                    .try_send(*config)
                     .map_err(|_| Status::failed_precondition("a configuration is being applied"))?;
             }
         }

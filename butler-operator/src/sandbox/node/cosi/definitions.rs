@@ -279,7 +279,8 @@ mod tests {
         let mut words = BTreeSet::new();
         for definition in ALL {
             for word in spec(definition).all_aliases {
-                assert!(words.insert(word.clone()), "two kinds are called {word}");
+                // Initials may mean two kinds, as on Talos; talosctl then asks for a longer word.
+                assert!(words.insert(word.clone()) || word.len() <= 3, "two kinds are called {word}");
             }
         }
         for word in [
