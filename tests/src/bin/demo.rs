@@ -1,85 +1,173 @@
-//! `make demo`: a real control plane, our API in it, sample objects, and the programs on them. Every
-//! command is printed before it runs; nothing is left behind.
+//! `make demo`: the sandbox, sample clusters in it, and a Talos cluster on simulated machines, driven by
+//! our programs and by talosctl and kubectl. Every command is printed before it runs and checked after
+//! it; nothing is left behind.
 
 use std::{
     ffi::OsString,
     io::Write,
     path::{Path, PathBuf},
     process::Command,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
 use butler_core::api::TenantCluster;
-use butler_tests::ControlPlane;
 use kube::{
-    Api, Client, ResourceExt,
+    Api, Client, Config, ResourceExt,
     api::{ListParams, Patch, PatchParams},
+    config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::json;
 
-fn main() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let began = Instant::now();
-    say("Starting etcd and kube-apiserver …")?;
-    let plane = runtime.block_on(ControlPlane::start())?;
-    say(&format!("ready after {:.1} s\n", began.elapsed().as_secs_f64()))?;
+const LIMIT: Duration = Duration::from_secs(120);
 
-    let demo = Demo::new(plane.kubeconfig())?;
-    demo.show("butleradm", &["crds", "apply", "--quiet"], 0)?;
-    for namespace in ["butler-system", "butler-tenants"] {
-        demo.show("kubectl", &["create", "namespace", namespace], 0)?;
-    }
-    demo.show("kubectl", &["apply", "-f", "examples/manifests"], 0)?;
-    runtime.block_on(async { pretend_controllers(&plane.client().await?).await })?;
-    demo.show("butlerctl", &["cluster", "list"], 0)?;
-    demo.show("butlerctl", &["cluster", "list", "-A", "-o", "wide"], 0)?;
-    demo.show("butlerctl", &["cluster", "get", "hello"], 0)?;
-    demo.show("butlerctl", &["cluster", "get", "helo"], 3)?;
-    demo.show("butleradm", &["doctor"], 1)?;
-    drop(plane);
-    say("The control plane is stopped; nothing is left behind.")
+fn main() -> Result<()> {
+    let began = Instant::now();
+    let demo = Demo::new()?;
+    demo.show("butleradm sandbox up")?;
+    platform(&demo)?;
+    talos_cluster(&demo)?;
+    demo.show("butleradm sandbox status")?;
+    demo.show("butleradm sandbox down")?;
+    say(&format!("All of it took {:.0} s; nothing is left behind.", began.elapsed().as_secs_f64()))
 }
 
-/// Runs commands as a person would, from the top of the checkout.
+/// The platform's API: sample objects, and what people see of them.
+fn platform(demo: &Demo) -> Result<()> {
+    demo.show("kubectl apply -f examples/manifests")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(pretend_controllers(&demo.kubeconfig()))?;
+    demo.show("butlerctl cluster list -A -o wide")?;
+    demo.show("butlerctl cluster get hello")?;
+    demo.fails("butlerctl cluster get helo", 3)
+}
+
+/// Two machines become a cluster by hand, as on hardware.
+fn talos_cluster(demo: &Demo) -> Result<()> {
+    demo.show("butleradm machine create cp-0 --provider sandbox --role control-plane --wait")?;
+    demo.show("butleradm machine create worker-0 --provider sandbox --role worker --wait")?;
+    demo.show("butleradm machine list")?;
+    let address = |name: &str| {
+        demo.output(&["butleradm", "machine", "get", name, "-o", "jsonpath={.status.ipAddress}"])
+    };
+    let (plane, worker) = (address("cp-0")?, address("worker-0")?);
+    let dir = demo.home.path().join("talos");
+    let talos =
+        |args: &str| demo.show(&format!("talosctl --talosconfig {}/talosconfig {args}", dir.display()));
+    demo.quietly(&format!(
+        "talosctl gen config demo https://{plane}:6443 --output {} --with-docs=false --with-examples=false",
+        dir.display()
+    ))?;
+    let file = |name: &str| dir.join(name).display().to_string();
+    demo.show(&format!("talosctl apply-config --insecure -n {plane} -f {}", file("controlplane.yaml")))?;
+    demo.show(&format!("talosctl apply-config --insecure -n {worker} -f {}", file("worker.yaml")))?;
+    demo.quietly(&format!("talosctl --talosconfig {} config endpoint {plane}", file("talosconfig")))?;
+    demo.quietly(&format!("talosctl --talosconfig {} config node {plane}", file("talosconfig")))?;
+    // The nodes restart into their configuration; a person would look at the console meanwhile.
+    demo.until(&format!("talosctl --talosconfig {} -n {plane},{worker} version", file("talosconfig")))?;
+    talos("bootstrap")?;
+    talos("health")?;
+    talos("get members")?;
+    talos(&format!("kubeconfig {}", file("kubeconfig")))?;
+    let kubectl = format!("kubectl --kubeconfig {}", file("kubeconfig"));
+    demo.show(&format!("{kubectl} get nodes -o wide"))?;
+    demo.quietly(&format!("{kubectl} create deployment web --image=example.com/web:1 --replicas=3"))?;
+    demo.show(&format!("{kubectl} rollout status deployment/web --timeout=60s"))?;
+    demo.show(&format!("{kubectl} get pods -o wide"))
+}
+
+/// Runs commands as a person would, from the top of the checkout, with a home of its own.
 struct Demo {
     checkout: PathBuf,
     path: OsString,
-    kubeconfig: PathBuf,
     home: tempfile::TempDir,
 }
 
 impl Demo {
-    fn new(kubeconfig: &Path) -> Result<Self> {
+    fn new() -> Result<Self> {
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no checkout")?.to_owned();
         let this = std::env::current_exe()?;
         let programs = this.parent().context("no target directory")?.to_owned();
-        let kubectl = butler_tests::part("kubectl")?;
-        let tools = kubectl.parent().context("kubectl has no directory")?.to_owned();
-        Ok(Self {
-            checkout,
-            path: std::env::join_paths([programs, tools])?,
-            kubeconfig: kubeconfig.to_owned(),
-            home: tempfile::tempdir()?,
-        })
+        let mut path = vec![programs];
+        for name in ["kubectl", "talosctl"] {
+            let part = butler_tests::part(name)?;
+            path.push(part.parent().with_context(|| format!("{name} has no directory"))?.to_owned());
+        }
+        let home = tempfile::tempdir()?;
+        // The sandbox's own parts come from the same cache.
+        let etcd = butler_tests::part("etcd")?;
+        let tools = etcd.ancestors().nth(2).context("etcd has no home")?;
+        std::os::unix::fs::symlink(tools, home.path().join("tools"))?;
+        Ok(Self { checkout, path: std::env::join_paths(path)?, home })
     }
 
-    /// Prints the command, runs it, and checks how it ended: this is a test, too.
-    fn show(&self, program: &str, args: &[&str], exit: i32) -> Result<()> {
-        say(&format!("\x1b[1m$ {program} {}\x1b[0m", args.join(" ")))?;
+    fn kubeconfig(&self) -> PathBuf {
+        self.home.path().join("sandbox/default/kubeconfig")
+    }
+
+    fn command(&self, words: &[&str]) -> Result<Command> {
+        let (program, args) = words.split_first().context("no command")?;
         let executable = std::env::split_paths(&self.path)
             .map(|dir| dir.join(program))
             .find(|path| path.exists())
             .with_context(|| format!("{program} is not built"))?;
-        let status = Command::new(executable)
+        let mut command = Command::new(executable);
+        command
             .args(args)
             .current_dir(&self.checkout)
-            .env("KUBECONFIG", &self.kubeconfig)
+            .env("KUBECONFIG", self.kubeconfig())
             .env("BUTLER_HOME", self.home.path())
-            .env("HOME", self.home.path())
-            .status()?;
-        ensure!(status.code() == Some(exit), "{program} {} ended with {status}", args.join(" "));
+            .env("HOME", self.home.path());
+        Ok(command)
+    }
+
+    /// Prints the command, runs it, and checks that it succeeds: this is a test, too.
+    fn show(&self, line: &str) -> Result<()> {
+        self.fails(line, 0)
+    }
+
+    fn fails(&self, line: &str, exit: i32) -> Result<()> {
+        say(&format!("\x1b[1m$ {line}\x1b[0m"))?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let status = self.command(&words)?.status()?;
+        ensure!(status.code() == Some(exit), "{line} ended with {status}");
         say("")
+    }
+
+    /// Prints the command, and what it says only when it fails.
+    fn quietly(&self, line: &str) -> Result<()> {
+        say(&format!("\x1b[1m$ {line}\x1b[0m\n"))?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        self.output(&words).map(drop)
+    }
+
+    /// Repeats a command that may come too early.
+    fn until(&self, line: &str) -> Result<()> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let begin = Instant::now();
+        loop {
+            match self.output(&words) {
+                Err(error) if begin.elapsed() > LIMIT => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(200)),
+                Ok(_) => return Ok(()),
+            }
+        }
+    }
+
+    fn output(&self, words: &[&str]) -> Result<String> {
+        let output = self.command(words)?.output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{} ended with {}: {said}", words.join(" "), output.status);
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        // After a failure the sandbox may still run; when it does not, this does nothing.
+        if let Ok(mut down) = self.command(&["butleradm", "sandbox", "down", "--quiet"]) {
+            let _ = down.status();
+        }
     }
 }
 
@@ -87,9 +175,12 @@ fn say(line: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{line}").context("cannot print")
 }
 
-/// There are no controllers yet, so the demo writes the status they would write.
-async fn pretend_controllers(client: &Client) -> Result<()> {
-    let clusters: Api<TenantCluster> = Api::namespaced(client.clone(), "butler-tenants");
+/// Tenant clusters have no controller yet, so the demo writes the status it would write.
+async fn pretend_controllers(kubeconfig: &Path) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    let clusters: Api<TenantCluster> = Api::namespaced(Client::try_from(config)?, "butler-tenants");
     for (index, cluster) in clusters.list(&ListParams::default()).await?.into_iter().enumerate() {
         let name = cluster.name_any();
         let (phase, workers, ready) =
