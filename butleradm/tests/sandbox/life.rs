@@ -119,23 +119,24 @@ fn a_child_that_is_killed_comes_back_and_that_is_seen() -> Result<()> {
             let status = machine.status("default")?;
             let parts = status["parts"].as_array().context("parts")?;
             let part = parts.iter().find(|part| part["name"] == name).context("the part")?;
-            Ok(part["restarts"] == 1
+            Ok(part["restarts"].as_u64() >= Some(1)
                 && part["state"] == "ready"
                 && part["pid"].as_u64() != Some(before[name].into())
                 && part["lastExit"].as_str().is_some_and(|exit| exit.contains("signal: 9")))
         };
         until(&format!("{name} is back"), LIMIT, back)?;
-        let line = log.line_with("a part ended and is started again", LIMIT)?;
-        ensure!(line.contains(name), "{line}");
+        // Others may end on the way, as controllers do that find no API server.
+        let words = format!("a part ended and is started again part=\"{name}\" exit=\"signal: 9");
+        ensure!(log.line_with(&words, LIMIT)?.contains("WARN"));
     }
     live.wait_until("every restart on the screen", LIMIT, |screen| {
         let restarts = |part: &str| {
             let row = screen.lines().find(|line| line.starts_with(part))?;
-            row.split_whitespace().nth(4)
+            row.split_whitespace().nth(4)?.parse::<u32>().ok()
         };
         ["serve", "kube-controller-manager", "kube-apiserver", "etcd"]
             .iter()
-            .all(|part| restarts(part) == Some("1"))
+            .all(|part| restarts(part) >= Some(1))
     })?;
     live.signal(Signal::INT)?;
     log.signal(Signal::INT);
