@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use anyhow::{Context, Result};
 use butler_operator::driver::Role;
-use butler_tests::Running;
+use butler_tests::{Running, part};
 
 use super::lab::{LONG, Lab, Machine};
 
@@ -101,8 +101,39 @@ async fn talosctl_makes_a_cluster_of_three_and_looks_into_it() -> Result<()> {
     let text = lab.kubectl(&["get", "pods", "-n", "kube-system"])?;
     assert!(text.contains("kube-controller-manager-cp-1"), "{text}");
 
+    workloads(&lab)?;
     roles(&lab)?;
     dashboard(&lab)?;
+    Ok(())
+}
+
+/// What kubectl and helm wait for comes about.
+fn workloads(lab: &Lab) -> Result<()> {
+    lab.kubectl(&["create", "deployment", "web", "--image=example.com/web:1", "--replicas=3"])?;
+    lab.kubectl(&["rollout", "status", "deployment/web", "--timeout=100s"])?;
+    lab.kubectl(&["rollout", "restart", "deployment/web"])?;
+    lab.kubectl(&["rollout", "status", "deployment/web", "--timeout=100s"])?;
+    let text = lab.kubectl(&["logs", "deployment/web"])?;
+    assert!(text.contains("example.com/web:1"), "{text}");
+    lab.kubectl(&["create", "job", "once", "--image=example.com/once:1"])?;
+    lab.kubectl(&["wait", "--for=condition=complete", "job/once", "--timeout=100s"])?;
+    lab.kubectl(&["drain", "worker-1", "--ignore-daemonsets", "--timeout=100s"])?;
+    let text = lab.kubectl(&["get", "pods", "-o", "wide", "--field-selector=spec.nodeName=worker-1"])?;
+    assert!(!text.contains("web-"), "{text}");
+    lab.kubectl(&["uncordon", "worker-1"])?;
+
+    let helm = |args: &[&str]| {
+        let helm = lab.env.command(part("helm")?).args(args).env("KUBECONFIG", lab.file("kubeconfig"));
+        anyhow::Ok(helm.timeout(LONG).run()?.success()?.stdout)
+    };
+    helm(&["create", "shop"])?;
+    let text = helm(&["install", "shop", "./shop", "--wait", "--timeout=100s"])?;
+    assert!(text.contains("STATUS: deployed"), "{text}");
+    helm(&["upgrade", "shop", "./shop", "--set", "replicaCount=2", "--wait", "--timeout=100s"])?;
+    let text = lab.kubectl(&["get", "deployment/shop", "-o", "jsonpath={.status.availableReplicas}"])?;
+    assert_eq!(text, "2");
+    helm(&["rollback", "shop", "1", "--wait", "--timeout=100s"])?;
+    helm(&["uninstall", "shop", "--wait"])?;
     Ok(())
 }
 

@@ -109,6 +109,31 @@ async fn strangers_and_expired_certificates_are_kept_out() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_worker_of_another_cluster_does_not_join() -> Result<()> {
+    let (lab, other) = (Lab::new()?, Lab::new()?);
+    lab.generate(&lab.address(11))?;
+    // The same endpoint, and a different authority.
+    other.generate(&lab.address(11))?;
+    let plane = lab.create("cp", 11, Role::ControlPlane)?;
+    let worker = lab.create("worker", 21, Role::Worker)?;
+    fs::copy(lab.file("controlplane.yaml"), plane.dir.user_data())?;
+    fs::copy(other.file("worker.yaml"), worker.dir.user_data())?;
+    let _plane = lab.boot(&plane)?;
+    lab.talk_to(&plane)?;
+    lab.eventually(&["version"], "NODE:").await?;
+    lab.ok(&["bootstrap"])?;
+    let mut running = lab.start(&worker)?;
+    let mut refused = false;
+    while !refused {
+        refused = running.stderr_line(LONG)?.contains("certificate");
+    }
+    lab.ok(&["health", "--wait-timeout", "100s", "--control-plane-nodes", &plane.address])?;
+    let text = lab.ok(&["get", "members"])?;
+    assert!(!text.contains(&worker.address), "{text}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_worker_with_a_wrong_token_gets_no_certificate() -> Result<()> {
     let lab = Lab::new()?;
     lab.generate(&lab.address(11))?;
