@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Programs,
-    sandbox::{Sandbox, resident},
+    sandbox::Sandbox,
     table::{Figure, Results},
 };
 
@@ -81,7 +81,7 @@ async fn fleet(sandbox: &Sandbox) -> Result<Vec<Figure>> {
     let all_ready = start.elapsed();
 
     let pids = pids(&sandbox.status()?)?;
-    let memory = pids.iter().map(|pid| resident(*pid)).collect::<Result<Vec<_>>>()?;
+    let memory = pids.iter().map(|pid| proportional(*pid)).collect::<Result<Vec<_>>>()?;
     let before = used(&pids)?;
     tokio::time::sleep(REST).await;
     let share = (used(&pids)? - before).as_secs_f64() / REST.as_secs_f64() * 100.0;
@@ -112,7 +112,12 @@ async fn fleet(sandbox: &Sandbox) -> Result<Vec<Figure>> {
             None,
         ),
         figure(format!("{NODES} nodes at rest, of a core"), share, "%", Some(5.0)),
-        figure("the largest of them, memory".into(), largest, "MiB", Some(15.0)),
+        figure(
+            "the largest of them, memory (pages they share are shared out)".into(),
+            largest,
+            "MiB",
+            Some(15.0),
+        ),
         figure(format!("{PODS} Pods, until all are available"), running.as_secs_f64(), "s", None),
     ])
 }
@@ -190,6 +195,14 @@ fn pids(status: &Value) -> Result<Vec<u32>> {
             Ok(u32::try_from(pid)?)
         })
         .collect()
+}
+
+/// Memory of a process in KiB, where a page of several processes counts for each by its share: all of
+/// them run the same program.
+fn proportional(pid: u32) -> Result<u64> {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).context("no Pss")?;
+    Ok(line.trim().trim_end_matches("kB").trim().parse()?)
 }
 
 /// Processor time these processes have used.

@@ -135,7 +135,7 @@ async fn node(programs: &Programs) -> Result<Vec<Figure>> {
 }
 
 /// Resident memory of a process in KiB.
-pub(crate) fn resident(pid: u32) -> Result<u64> {
+fn resident(pid: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
     Ok(line.trim().trim_end_matches("kB").trim().parse()?)

@@ -84,7 +84,8 @@ pub(super) fn scheduler(node: &Node, config: &Config) -> Vec<String> {
         .args()
 }
 
-/// Shorter than usual: after a crash nobody should wait long for the next leader. They serve nothing.
+/// Shorter than usual: after a crash nobody should wait long for the next leader. They serve nothing, and
+/// they need not spare an API server of their own.
 fn leader_election() -> Vec<String> {
     [
         "--secure-port=0",
@@ -92,6 +93,8 @@ fn leader_election() -> Vec<String> {
         "--leader-elect-lease-duration=8s",
         "--leader-elect-renew-deadline=6s",
         "--leader-elect-retry-period=2s",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
     ]
     .map(str::to_owned)
     .to_vec()
