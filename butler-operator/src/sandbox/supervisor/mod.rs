@@ -1,7 +1,7 @@
 //! The supervisor: one process that owns every part of a sandbox.
 //!
-//! [`run`] is that process. The others are for those outside: [`launch`] starts one, [`ask`] asks it,
-//! [`halt`] stops it and looks whether anything is left. Whatever it starts ends with it, also when it
+//! [`run`] is that process. The others are for those outside: [`launch()`] starts one, [`ask()`] asks it,
+//! [`halt()`] stops it and looks whether anything is left. Whatever it starts ends with it, also when it
 //! is killed; what it keeps is on disk, so the next one goes on where it was.
 
 mod ask;
