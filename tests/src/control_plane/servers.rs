@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use butler_core::settings::home::write_private;
-use butler_operator::process::{Child, Streams};
+use butler_operator::{
+    plane::{self, TlsFiles},
+    process::{Child, Streams},
+};
 use rcgen::KeyPair;
 use tokio::net::TcpStream;
 
@@ -74,10 +77,9 @@ users:
     )
 }
 
-/// Starts a part with its log beside its data. `{dir}` in a flag is the directory.
-fn start(name: &str, dir: &Path, flags: &[String]) -> Result<Child> {
+/// Starts a part with its log beside its data.
+fn start(name: &str, dir: &Path, flags: Vec<String>) -> Result<Child> {
     let guard = guard()?;
-    let flags = flags.iter().map(|flag| flag.replace("{dir}", &dir.to_string_lossy()));
     let log = Streams::Log(dir.join(format!("{name}.log")));
     // Collecting garbage less often makes a short life a quarter quicker.
     let spawn = guard.command(part(name)?, log).args(flags).envs([("GOGC", "400")]);
@@ -85,69 +87,38 @@ fn start(name: &str, dir: &Path, flags: &[String]) -> Result<Child> {
 }
 
 pub(super) async fn start_etcd(dir: &Path, ports: &Ports) -> Result<Child> {
-    let client = ports.etcd.address();
-    let peer = ports.etcd_peer.address();
-    let child = start(
-        "etcd",
-        dir,
-        &[
-            "--name=test".into(),
-            "--data-dir={dir}/etcd".into(),
-            format!("--listen-client-urls=https://{client}"),
-            format!("--advertise-client-urls=https://{client}"),
-            format!("--listen-peer-urls=https://{peer}"),
-            format!("--initial-advertise-peer-urls=https://{peer}"),
-            format!("--initial-cluster=test=https://{peer}"),
-            "--client-cert-auth".into(),
-            "--trusted-ca-file={dir}/ca.crt".into(),
-            "--cert-file={dir}/server.crt".into(),
-            "--key-file={dir}/server.key".into(),
-            "--peer-client-cert-auth".into(),
-            "--peer-trusted-ca-file={dir}/ca.crt".into(),
-            "--peer-cert-file={dir}/server.crt".into(),
-            "--peer-key-file={dir}/server.key".into(),
-            // The data need not outlive a power cut, and a single member has nobody to wait for.
-            "--unsafe-no-fsync".into(),
-            "--heartbeat-interval=20".into(),
-            "--election-timeout=200".into(),
-            "--log-level=warn".into(),
-        ],
-    )?;
+    let (client, peer) = (ports.etcd.address(), ports.etcd_peer.address());
+    let etcd = plane::Etcd {
+        name: "test".into(),
+        data_dir: dir.join("etcd"),
+        client,
+        peer,
+        members: vec![("test".into(), format!("https://{peer}"))],
+        joins: false,
+        serving: TlsFiles::in_dir(dir, "server"),
+        peering: TlsFiles::in_dir(dir, "server"),
+        durable: false,
+    };
+    let child = start("etcd", dir, etcd.args())?;
     child.ready(READY_LIMIT, || async { TcpStream::connect(client).await.is_ok() }).await?;
     Ok(child)
 }
 
 pub(super) fn start_api_server(dir: &Path, ports: &Ports, options: Builder) -> Result<Child> {
-    let mut flags: Vec<String> = vec![
-        format!("--bind-address={}", ports.api.address().ip()),
-        format!("--advertise-address={}", ports.api.address().ip()),
-        format!("--secure-port={}", ports.api.number()),
-        format!("--etcd-servers=https://{}", ports.etcd.address()),
-        "--etcd-cafile={dir}/ca.crt".into(),
-        "--etcd-certfile={dir}/server.crt".into(),
-        "--etcd-keyfile={dir}/server.key".into(),
-        "--client-ca-file={dir}/ca.crt".into(),
-        "--tls-cert-file={dir}/server.crt".into(),
-        "--tls-private-key-file={dir}/server.key".into(),
-        "--cert-dir={dir}/api-server".into(),
-        "--anonymous-auth=false".into(),
+    let file = |flag: &str, name: &str| format!("--{flag}={}", dir.join(name).display());
+    let mut extra = vec![
+        "--anonymous-auth=false".to_owned(),
         format!("--authorization-mode={}", if options.nodes { "Node,RBAC" } else { "RBAC" }),
-        "--service-account-issuer=https://kubernetes.default.svc".into(),
-        "--service-account-key-file={dir}/tokens.pub".into(),
-        "--service-account-signing-key-file={dir}/tokens.key".into(),
-        "--service-cluster-ip-range=10.96.0.0/16".into(),
-        // Nobody reaches this server through its own Service.
-        "--endpoint-reconciler-type=none".into(),
     ];
     if options.audit {
-        flags.push("--audit-policy-file={dir}/audit-policy.json".into());
-        flags.push("--audit-log-path={dir}/audit.log".into());
+        extra.push(file("audit-policy-file", "audit-policy.json"));
+        extra.push(format!("--audit-log-path={}", audit_log(dir).display()));
     }
     if options.nodes {
-        flags.extend([
+        extra.extend([
             "--enable-admission-plugins=NodeRestriction".into(),
-            "--kubelet-client-certificate={dir}/kubelet-client.crt".into(),
-            "--kubelet-client-key={dir}/kubelet-client.key".into(),
+            file("kubelet-client-certificate", "kubelet-client.crt"),
+            file("kubelet-client-key", "kubelet-client.key"),
             // Nobody resolves the names of nodes.
             "--kubelet-preferred-address-types=InternalIP".into(),
             "--allow-privileged".into(),
@@ -155,29 +126,42 @@ pub(super) fn start_api_server(dir: &Path, ports: &Ports, options: Builder) -> R
     }
     if !options.controllers {
         // Nobody makes the service accounts that it would demand of Pods.
-        flags.push("--disable-admission-plugins=ServiceAccount".into());
+        extra.push("--disable-admission-plugins=ServiceAccount".into());
     }
-    start("kube-apiserver", dir, &flags)
+    let server = plane::ApiServer {
+        bind: ports.api.address(),
+        etcd: vec![ports.etcd.address()],
+        etcd_tls: TlsFiles::in_dir(dir, "server"),
+        serving: TlsFiles::in_dir(dir, "server"),
+        service_range: "10.96.0.0/16".into(),
+        issuer: "https://kubernetes.default.svc".into(),
+        token_public_key: dir.join("tokens.pub"),
+        token_key: dir.join("tokens.key"),
+        cert_dir: dir.join("api-server"),
+        extra,
+    };
+    start("kube-apiserver", dir, server.args())
 }
 
 pub(super) fn start_controller(name: &str, dir: &Path, kubeconfig: &Path, options: Builder) -> Result<Child> {
-    let mut flags: Vec<String> =
-        vec![format!("--kubeconfig={}", kubeconfig.display()), "--secure-port=0".into()];
+    let kubeconfig = kubeconfig.to_owned();
+    let mut extra = vec!["--secure-port=0".to_owned()];
     if options.nodes {
         // Nobody else needs this server; their usual restraint is 20 requests a second.
-        flags.extend(["--kube-api-qps=300".into(), "--kube-api-burst=600".into()]);
+        extra.extend(["--kube-api-qps=300".into(), "--kube-api-burst=600".into()]);
     }
-    if name == "kube-controller-manager" {
-        flags.extend([
-            "--use-service-account-credentials".into(),
-            "--service-account-private-key-file={dir}/tokens.key".into(),
-            "--root-ca-file={dir}/ca.crt".into(),
-            "--cluster-signing-cert-file={dir}/ca.crt".into(),
-            "--cluster-signing-key-file={dir}/ca.key".into(),
-        ]);
-        if options.nodes {
-            flags.extend(["--allocate-node-cidrs".into(), "--cluster-cidr=10.244.0.0/16".into()]);
-        }
+    if name == "kube-scheduler" {
+        return start(name, dir, plane::Scheduler { kubeconfig, extra }.args());
     }
-    start(name, dir, &flags)
+    if options.nodes {
+        extra.extend(["--allocate-node-cidrs".into(), "--cluster-cidr=10.244.0.0/16".into()]);
+    }
+    let manager = plane::ControllerManager {
+        kubeconfig,
+        token_key: dir.join("tokens.key"),
+        root_ca: dir.join("ca.crt"),
+        signing: (dir.join("ca.crt"), dir.join("ca.key")),
+        extra,
+    };
+    start(name, dir, manager.args())
 }
