@@ -171,6 +171,15 @@ fn a_machine_is_made_by_hand_speaks_talos_and_survives_its_host() -> Result<()> 
     };
     ensure!(status()?.contains("maintenance"), "{}", status()?);
 
+    // Its console and its switch.
+    let console = adm(&["machine", "console", "cp-0", "--tail", "5"]).run()?.success()?;
+    ensure!((1..=5).contains(&console.stdout.lines().count()), "{console}");
+    let _ = adm(&["machine", "power", "cp-0", "off"]).run()?.success()?;
+    until("the machine is off", LIMIT, || Ok(node()?["state"] == "stopped" && status().is_err()))?;
+    let _ = adm(&["machine", "power", "cp-0", "on"]).run()?.success()?;
+    until("the machine is on", LIMIT, || Ok(node()?["state"] == "running" && status().is_ok()))?;
+    let before = node()?;
+
     // Its process is killed, then everything is.
     send(u32::try_from(before["pid"].as_u64().context("pid")?)?, Signal::KILL);
     let back = || Ok(node()?["restarts"] == 1 && node()?["state"] == "running" && status().is_ok());
