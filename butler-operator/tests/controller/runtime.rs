@@ -158,16 +158,29 @@ async fn an_object_that_does_not_fit_its_kind_holds_up_nobody() -> Result<()> {
     Ok(())
 }
 
+/// Waits until the controller has seen its own last write: before that it acts on nothing, and a server
+/// that is killed now would never show it. A change that changes nothing is looked at and not written.
+async fn settled(world: &World) -> Result<()> {
+    let looks = world.provider.calls(Call::Get);
+    eventually("the controller has seen its own write", LIMIT, || async {
+        world.provider.change("a", |_| {});
+        Ok(world.provider.calls(Call::Get) > looks)
+    })
+    .await
+}
+
 #[tokio::test]
 async fn a_killed_api_server_is_waited_for_and_nothing_is_done_twice() -> Result<()> {
     let world = World::new(Provider::that_tells()).await?;
     let controllers = world.run(quick());
     world.create(&machine("a")).await?;
     world.phase("a", "Running").await?;
+    settled(&world).await?;
     world.plane.kill_api_server().await;
-    // The machine changes while nobody can write it down. Whether the controller looks at it now or only
-    // afterwards depends on whether it has seen its own last write; it never acts on an older copy.
+    // The machine changes while nobody can write it down.
+    let looks = world.provider.calls(Call::Get);
     world.provider.change("a", |machine| machine.addresses = vec![[127, 50, 0, 99].into()]);
+    eventually("it is noticed", LIMIT, || async { Ok(world.provider.calls(Call::Get) > looks) }).await?;
     world.plane.start_api_server().await?;
     world.until("a", "the address is new", |s| s.ip_address.as_deref() == Some("127.50.0.99")).await?;
     world.create(&machine("b")).await?;
@@ -182,8 +195,11 @@ async fn what_could_not_be_written_while_etcd_stalled_is_written_after() -> Resu
     let controllers = world.run(quick());
     world.create(&machine("a")).await?;
     world.phase("a", "Running").await?;
+    settled(&world).await?;
     world.plane.stall_etcd(true);
+    let looks = world.provider.calls(Call::Get);
     world.provider.change("a", |machine| machine.addresses = vec![[127, 50, 0, 99].into()]);
+    eventually("it is noticed", LIMIT, || async { Ok(world.provider.calls(Call::Get) > looks) }).await?;
     // A request of ours proves that the stall is felt.
     let machines = world.machines();
     let label = Patch::Merge(json!({"metadata": {"labels": {"x": "y"}}}));
