@@ -112,6 +112,8 @@ pub(super) async fn ask(part: &Part, path: &Path) -> Result<Version, VersionErro
         loop {
             let mut command = Command::new(path);
             command.args(part.ask).env_clear().stdin(Stdio::null()).kill_on_drop(true);
+            // Ctrl-C at the terminal is for us: a program that it ended would seem to have no version.
+            command.process_group(0);
             match command.output().await {
                 // Somebody forked while the file was open for writing; it closes at their exec.
                 Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
