@@ -2,6 +2,7 @@
 //!
 //! - [`api`]: the kinds of the API as Rust types, and their definitions
 //! - [`auth`]: the logins stored on this machine
+//! - [`bootstrap`]: what a bootstrap is to make, and how
 //! - [`cluster`]: finding a management cluster and talking to it
 //! - [`error`]: classes, codes and hints every error of ours carries
 //! - [`event`]: what a long job tells the world, and its journal
@@ -18,6 +19,7 @@
 
 pub mod api;
 pub mod auth;
+pub mod bootstrap;
 pub mod cluster;
 pub mod error;
 pub mod event;

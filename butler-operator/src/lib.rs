@@ -1,17 +1,23 @@
 //! What acts on infrastructure.
 //!
+//! - [`addons`]: installs what a management cluster needs
 //! - [`controller`]: what brings the world to what objects ask for
 //! - [`driver`]: where machines come from
+//! - [`ledger`]: effects, written down before and after they happen
 //! - [`parts`]: etcd, kube-apiserver, kubectl and the others: found, downloaded or built
 //! - [`plane`]: the programs of a control plane and their flags
 //! - [`process`]: other programs as children that never outlive us
+//! - [`runtime`]: the temporary control plane of a bootstrap
 //! - [`sandbox`]: simulated machines, and a platform on them
 //! - [`talos`]: what makes a machine a node: configurations and the calls to it
 
+pub mod addons;
 pub mod controller;
 pub mod driver;
+pub mod ledger;
 pub mod parts;
 pub mod plane;
 pub mod process;
+pub mod runtime;
 pub mod sandbox;
 pub mod talos;

@@ -1,0 +1,103 @@
+//! What is installed into a new management cluster, in which order, as data.
+//!
+//! A step is one line of the ClusterBootstrap's `status.addonsInstalled`. It says what to install and
+//! what must be there before; how that is done is the business of an installer in the operator crate.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One thing to install.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AddonStep {
+    /// Its key in `status.addonsInstalled`, such as `cert-manager`.
+    pub key: String,
+    /// What a person calls it.
+    pub title: String,
+    /// Keys of steps that must be done before. Always of steps earlier in the list.
+    pub requires: Vec<String>,
+    /// What to do.
+    pub action: AddonAction,
+    /// Whether the cluster is of use without it: a failure is then reported and passed over.
+    pub optional: bool,
+    /// How long it may take, all tries together.
+    pub deadline: Duration,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "do")]
+pub enum AddonAction {
+    /// Installs or upgrades a Helm release.
+    Chart(ChartRelease),
+    /// Applies manifests that somebody publishes.
+    Manifests(PublishedManifests),
+    /// Applies objects of ours, in this order.
+    Objects {
+        /// The objects. Where a value must come from the provider's credentials, an object holds
+        /// `{"fromCredentials": KEY}` in its place, so that no step holds a secret.
+        objects: Vec<Value>,
+        /// Workloads that must be rolled out before the step is done: `deployment/ns/name`.
+        wait_for: Vec<String>,
+    },
+    /// Installs Butler's definitions and waits until they are served.
+    Definitions,
+    /// Writes the provider's ids on the nodes, from the MachineRequests.
+    NodeProviderIds,
+}
+
+/// A Helm release.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChartRelease {
+    /// Name of the release.
+    pub release: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Pod-security level the namespace is labelled with; none leaves it alone.
+    pub pod_security: Option<String>,
+    /// Where the chart comes from.
+    pub source: ChartSource,
+    /// Name of the chart.
+    pub chart: String,
+    /// Its version. Always pinned.
+    pub version: String,
+    /// Its values. `{"fromCredentials": KEY}` as in [`AddonAction::Objects`].
+    pub values: Value,
+    /// Whether to wait until its workloads are there.
+    pub wait: bool,
+    /// Objects that belong to the release but to no chart, applied after it.
+    pub then: Vec<Value>,
+}
+
+/// Where a chart comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ChartSource {
+    /// A chart repository: an `https://` address.
+    Repository(String),
+    /// A registry: an `oci://` prefix.
+    Oci(String),
+    /// The chart that this program carries.
+    Embedded,
+}
+
+/// Manifests that somebody publishes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublishedManifests {
+    /// Name and version: also the file's name in a mirror, with `.yaml`.
+    pub name: String,
+    /// Where they are published.
+    pub url: String,
+    /// SHA-256 of the file, where we know it.
+    pub sha256: Option<String>,
+    /// Variables of the form `${NAME}` and `${NAME:=default}`: values, or keys of the credentials.
+    pub variables: Vec<(String, Value)>,
+    /// Definitions that must be served before the step is done.
+    pub established: Vec<String>,
+    /// Namespaces whose deployments must be available before the step is done.
+    pub available: Vec<String>,
+}
