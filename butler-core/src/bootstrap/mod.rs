@@ -3,6 +3,8 @@
 //!
 //! - [`config`]: the configuration file: read, checked, with every default filled in
 //! - [`addons`]: what is installed into the new cluster, in which order, as data
+//! - [`run`]: runs on disk, and what their journals say of them
 
 pub mod addons;
 pub mod config;
+pub mod run;

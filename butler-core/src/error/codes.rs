@@ -3,7 +3,7 @@
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
 //! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox,
-//! 18xx controllers, 19xx the programs themselves. A number is never reused.
+//! 18xx controllers, 19xx the programs themselves, 20xx runs of a bootstrap. A number is never reused.
 
 use std::{fmt, str::FromStr};
 
@@ -325,6 +325,10 @@ codes! {
     FaultUnknown = 1709, Invalid, "that is not a fault of a machine",
         "The name of the fault is not known, or its value has the wrong type.",
         ["butleradm sandbox node fault --help"];
+    SandboxHasPlatform = 1711, Conflict, "the sandbox has a management plane of its own",
+        "A bootstrap makes its management cluster on machines of a sandbox that has nothing else; this one was made \
+         by `sandbox up` and is a whole platform already.",
+        ["name another sandbox in providerConfig.sandbox.name", "butleradm sandbox reset --name NAME"];
     KubeletNotListening = 1740, Failed, "a simulated node's kubelet cannot listen",
         "The address of the kubelet's server is taken by another process, or does not belong to this machine. \
          Without the server there are no logs, so the node does not join its cluster.",
@@ -364,6 +368,13 @@ codes! {
     Interrupted = 1902, Cancelled, "the command was interrupted",
         "Ctrl-C or a signal ended it. What had been done stays done.",
         ["repeat the command"];
+
+    RunUnknown = 2001, NotFound, "no such run",
+        "A run is named by its id, the beginning of its id, or the name of the cluster it makes.",
+        ["butleradm bootstrap list"];
+    RunAmbiguous = 2002, Invalid, "several runs begin like that",
+        "The beginning of an id fits more than one run.",
+        ["butleradm bootstrap list"];
 }
 
 impl fmt::Display for Code {

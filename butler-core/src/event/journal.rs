@@ -132,6 +132,22 @@ pub fn read(path: &Path) -> Result<Vec<Event>, JournalError> {
     Ok(parse(path, &content)?.events)
 }
 
+/// The process that writes a journal now, if any.
+pub fn holder(path: &Path) -> Option<Holder> {
+    // Opened for reading: who only looks must not need to write.
+    let file = File::open(path.with_extension("lock")).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(signature(&file)),
+        _ => None,
+    }
+}
+
+/// Who signed the lock.
+fn signature(file: &File) -> Holder {
+    let nobody = Holder { pid: 0, host: String::new(), since: Timestamp::UNIX_EPOCH };
+    io::read_to_string(file).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(nobody)
+}
+
 /// A journal open for writing. No other process can write it meanwhile.
 #[derive(Debug)]
 pub struct Journal {
@@ -200,12 +216,7 @@ fn lock(journal: &Path) -> Result<File, JournalError> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            let nobody = Holder { pid: 0, host: String::new(), since: Timestamp::UNIX_EPOCH };
-            let holder = io::read_to_string(&file)
-                .ok()
-                .and_then(|text| serde_json::from_str(&text).ok())
-                .unwrap_or(nobody);
-            return Err(JournalError::Held { path: journal.to_owned(), holder });
+            return Err(JournalError::Held { path: journal.to_owned(), holder: signature(&file) });
         }
         Err(TryLockError::Error(source)) => return Err(write(source)),
     }

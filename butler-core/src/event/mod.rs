@@ -275,6 +275,15 @@ impl RunId {
         Self(format!("{}-{random:06x}", now.strftime("%Y%m%d-%H%M%S")))
     }
 
+    /// The id that a directory or a person names; none when it does not look like one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let shape = text.len() == "20060102-150405-ffffff".len()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte) || byte == b'-');
+        shape.then(|| Self(text.to_owned()))
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,0 +1,158 @@
+//! Runs on disk: where they are, and what their journals say of them.
+//!
+//! | in `BUTLER_HOME/runs/<run-id>/` | is |
+//! |---|---|
+//! | `journal.ndjson` | every event of the run, and every effect before and after it |
+//! | `config.yaml` | the configuration as it was given; may hold secrets, so 0600 |
+//! | `secrets/` | what the journal names by file: the Talos secrets, kubeconfigs |
+//! | `temporary/` | the temporary control plane; can be made again |
+//! | `work/` | files for programs that need them, such as helm |
+//! | `run.log` | what the controllers say, for developers |
+//!
+//! [`RunState`] is derived from the journal each time; nothing else says how far a run is.
+
+mod error;
+mod state;
+pub mod steps;
+
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+
+pub use error::RunError;
+pub use state::{Machine, PhaseTime, RunState, Session, Stage, Verb};
+
+use crate::{
+    event::{RunId, journal},
+    settings::Home,
+};
+
+/// Every run of a user.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    dir: PathBuf,
+}
+
+impl Runs {
+    /// The runs of this home; touches nothing.
+    pub fn new(home: &Home) -> Self {
+        Self { dir: home.dir().join("runs") }
+    }
+
+    /// The directory of one run, existing or not.
+    pub fn dir(&self, id: &RunId) -> RunDir {
+        RunDir { dir: self.dir.join(id.as_str()), id: id.clone() }
+    }
+
+    /// Every run, oldest first. One whose journal is damaged is among them, with what is wrong.
+    pub fn list(&self) -> Result<Vec<(RunDir, Result<RunState, RunError>)>, RunError> {
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(RunError::Read { path: self.dir.clone(), source }),
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter(|entry| entry.path().join(JOURNAL).exists())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        let runs = names.into_iter().filter_map(|name| RunId::parse(&name));
+        Ok(runs.map(|id| self.dir(&id)).map(|dir| (dir.clone(), dir.state())).collect())
+    }
+
+    /// The run that is meant by an id, the beginning of one, or the name of a cluster; then its newest.
+    pub fn find(&self, name: &str) -> Result<(RunDir, RunState), RunError> {
+        let all = self.list()?;
+        let by_id: Vec<&RunDir> =
+            all.iter().map(|(dir, _)| dir).filter(|dir| dir.id().as_str().starts_with(name)).collect();
+        let of_cluster = |state: &Result<RunState, RunError>| {
+            state.as_ref().is_ok_and(|state| state.cluster.as_deref() == Some(name))
+        };
+        let cluster = all.iter().rev().find(|(_, state)| of_cluster(state)).map(|(dir, _)| dir);
+        let found = match (cluster, by_id.as_slice()) {
+            (Some(dir), _) => dir.clone(),
+            (None, [dir]) => (*dir).clone(),
+            (None, []) => return Err(self.unknown(name, &all)),
+            (None, several) => {
+                let ids = several.iter().map(|dir| dir.id().to_string()).collect();
+                return Err(RunError::Ambiguous { name: name.to_owned(), ids });
+            }
+        };
+        let state = found.state()?;
+        Ok((found, state))
+    }
+
+    /// The newest run.
+    pub fn newest(&self) -> Result<(RunDir, RunState), RunError> {
+        let newest = self.list()?.pop().map(|(dir, _)| dir).ok_or(RunError::None)?;
+        let state = newest.state()?;
+        Ok((newest, state))
+    }
+
+    fn unknown(&self, name: &str, all: &[(RunDir, Result<RunState, RunError>)]) -> RunError {
+        let clusters = all.iter().filter_map(|(_, state)| state.as_ref().ok()?.cluster.clone());
+        let mut known: Vec<String> = clusters.collect();
+        known.sort();
+        known.dedup();
+        RunError::Unknown { name: name.to_owned(), known }
+    }
+}
+
+const JOURNAL: &str = "journal.ndjson";
+
+/// The directory of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir {
+    dir: PathBuf,
+    id: RunId,
+}
+
+impl RunDir {
+    /// The run.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> PathBuf {
+        self.dir.join(JOURNAL)
+    }
+
+    /// The configuration as it was given.
+    pub fn config(&self) -> PathBuf {
+        self.dir.join("config.yaml")
+    }
+
+    /// A file with a secret.
+    pub fn secret(&self, name: &str) -> PathBuf {
+        self.dir.join("secrets").join(name)
+    }
+
+    /// The temporary control plane.
+    pub fn temporary(&self) -> PathBuf {
+        self.dir.join("temporary")
+    }
+
+    /// Files for programs.
+    pub fn work(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    /// What the controllers say.
+    pub fn log(&self) -> PathBuf {
+        self.dir.join("run.log")
+    }
+
+    /// How far the run is. Works while another process writes the journal.
+    pub fn state(&self) -> Result<RunState, RunError> {
+        let events = journal::read(&self.journal())?;
+        let holder = journal::holder(&self.journal());
+        Ok(RunState::of(&self.id, &events, holder))
+    }
+}
