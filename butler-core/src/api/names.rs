@@ -71,6 +71,10 @@ pub mod labels {
         USER_TYPE = "butler.butlerlabs.dev/user-type";
         /// Which role of the programs a ClusterRole stands for.
         CLI_ROLE = "butler.butlerlabs.dev/cli-role";
+        /// Name of the ClusterBootstrap that a MachineRequest belongs to.
+        CLUSTER_BOOTSTRAP = "butler.butlerlabs.dev/cluster-bootstrap";
+        /// What the machine of a MachineRequest does in its cluster.
+        ROLE = "butler.butlerlabs.dev/role";
         /// `butler` on virtual machines in Harvester.
         VM_MANAGED_BY = "butler.butlerlabs.dev/managed-by";
         /// `admin-kubeconfig` on the Secret that Steward writes.
@@ -103,6 +107,8 @@ pub mod annotations {
         TALOS_CONFIG_APPLIED = "butler.butlerlabs.dev/talos-config-applied";
         /// `true` on the first User: the server takes over the password's hash.
         SYNC_PASSWORD = "butler.butlerlabs.dev/sync-password";
+        /// Version of Kubernetes that a ClusterBootstrap makes; the one we know best when absent.
+        KUBERNETES_VERSION = "butler.butlerlabs.dev/kubernetes-version";
         /// Image of a Harvester data volume.
         HARVESTER_IMAGE_ID = "harvesterhci.io/imageId";
         /// Where a Harvester image was fetched from.
@@ -135,6 +141,8 @@ pub mod finalizers {
         IMAGE_SYNC = "butler.butlerlabs.dev/imagesync";
         /// On LoadBalancerRequests.
         LOAD_BALANCER_REQUEST = "butler.butlerlabs.dev/loadbalancerrequest";
+        /// On ClusterBootstraps.
+        CLUSTER_BOOTSTRAP = "clusterbootstrap.butler.butlerlabs.dev/finalizer";
         /// On ManagementAddons; formed unlike the others.
         MANAGEMENT_ADDON = "managementaddon.butler.butlerlabs.dev/finalizer";
     }
@@ -178,6 +186,10 @@ pub mod managers {
         MACHINE_REQUEST = "butler-controller/machine-request";
         /// Finalizer and status of LoadBalancerRequests.
         LOAD_BALANCER_REQUEST = "butler-controller/load-balancer-request";
+        /// Finalizer and status of ClusterBootstraps, and the requests that they make.
+        CLUSTER_BOOTSTRAP = "butler-controller/cluster-bootstrap";
+        /// Objects that a bootstrap run makes.
+        BOOTSTRAP = "butleradm/bootstrap";
         /// The lease of the controllers.
         LEADER = "butler-controller/leader";
         /// MachineRequests that a person makes.

@@ -9,7 +9,7 @@ pub use identities::Identities;
 pub use objects::install;
 pub use ports::{Moved, PlanePorts};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -92,16 +92,11 @@ pub(super) fn controller_manager(ports: &PlanePorts, identities: &Identities) ->
     .args()
 }
 
-/// The arguments of our own controllers.
-pub(super) fn serve(ports: &PlanePorts, identities: &Identities) -> Vec<String> {
-    [
-        "serve",
-        "--kubeconfig",
-        &identities.serve.display().to_string(),
-        "--metrics",
-        &ports.serve.to_string(),
-        "--no-leader-elect",
-    ]
-    .map(str::to_owned)
-    .to_vec()
+/// The arguments of our own controllers. Without an owner they find their own.
+pub(super) fn serve(ports: &PlanePorts, kubeconfig: &Path, owner: Option<&str>) -> Vec<String> {
+    let kubeconfig = kubeconfig.display().to_string();
+    let metrics = ports.serve.to_string();
+    let mut args = vec!["serve", "--kubeconfig", &kubeconfig, "--metrics", &metrics, "--no-leader-elect"];
+    args.extend(owner.into_iter().flat_map(|owner| ["--owner", owner]));
+    args.into_iter().map(str::to_owned).collect()
 }
