@@ -15,9 +15,8 @@ pub mod wire;
 
 use std::{path::PathBuf, time::Duration};
 
-use butler_core::{cluster::ApiError, settings::Environment};
+use butler_core::settings::Environment;
 use jiff::Timestamp;
-use kube::{Client, Config, config::Kubeconfig};
 use tokio_util::sync::CancellationToken;
 
 pub use ask::{State, Status, ask, log_files};
@@ -27,7 +26,6 @@ pub use lock::holder;
 
 use self::{
     keeper::{Board, GRACE, Keeper, Part, Ready, start},
-    lock::Lock,
     wire::{Health, Notice, PartStatus},
 };
 use super::{
@@ -36,8 +34,8 @@ use super::{
     platform::{self, Identities, PlanePorts, Programs},
 };
 use crate::{
-    parts,
-    process::{Guard, Streams},
+    parts, plane,
+    process::{Guard, LockFile, Streams},
 };
 
 /// How often the supervisor looks whether its directory is still there.
@@ -75,7 +73,7 @@ pub async fn run(
     stop: CancellationToken,
     notice: impl Fn(Notice),
 ) -> Result<(), SandboxError> {
-    let lock = Lock::take(&options.place)?;
+    let lock = lock::take(&options.place)?;
     let mut running = Running::default();
     let outcome = tokio::select! {
         outcome = live(&options, &mut running, &notice, &lock) => outcome,
@@ -89,7 +87,7 @@ async fn live(
     options: &Options,
     running: &mut Running,
     notice: &impl Fn(Notice),
-    lock: &Lock,
+    lock: &LockFile,
 ) -> Result<(), SandboxError> {
     let place = &options.place;
     place.prepare()?;
@@ -114,7 +112,7 @@ async fn live(
         Part { name, spawn, address, ready, log, grace: GRACE }
     };
     let programs = &options.programs.0;
-    let client = client(&identities).await?;
+    let client = plane::client(&identities.admin).await?;
     let etcd =
         part("etcd", &programs.etcd, platform::etcd(place, &ports, &identities), ports.etcd, Ready::Listens);
     let mut api_server = part(
@@ -175,7 +173,7 @@ pub fn leave_session() -> std::io::Result<()> {
 }
 
 /// Waits until the directory of the sandbox is taken away; keeps logs short meanwhile.
-async fn watch(place: &Place, lock: &Lock) {
+async fn watch(place: &Place, lock: &LockFile) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         if !lock.is_in_place() {
@@ -228,23 +226,6 @@ fn host_options(options: &Options) -> HostOptions {
         parts: options.programs.0.clone(),
         talos_version: format!("v{}", parts::TALOSCTL.version),
     }
-}
-
-/// A client of the administrator that does not try again by itself: the caller asks until it is told.
-async fn client(identities: &Identities) -> Result<Client, SandboxError> {
-    let path = &identities.admin;
-    let unusable = |source: Box<dyn std::error::Error + Send + Sync>| SandboxError::Read {
-        path: path.clone(),
-        source: std::io::Error::other(source),
-    };
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(error.into()))?;
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &Default::default())
-        .await
-        .map_err(|error| unusable(error.into()))?;
-    config.default_retry = false;
-    // Everything is on this machine, whatever the environment says of proxies.
-    config.proxy_url = None;
-    Client::try_from(config).map_err(|error| ApiError::new("make a client", error).into())
 }
 
 fn own_status(place: &Place) -> PartStatus {
