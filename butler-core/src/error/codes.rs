@@ -3,7 +3,8 @@
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
 //! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox,
-//! 18xx controllers, 19xx the programs themselves, 20xx runs of a bootstrap. A number is never reused.
+//! 18xx controllers and, from 1820, the temporary cluster of a bootstrap, 19xx the programs themselves,
+//! 20xx runs of a bootstrap. A number is never reused.
 
 use std::{fmt, str::FromStr};
 
@@ -361,6 +362,44 @@ codes! {
         "The request stands and is worked on; only the waiting has ended. Without controllers nothing happens at \
          all: see that `butleradm serve` runs.",
         ["butleradm machine get NAME", "repeat with a longer --timeout"];
+
+    RuntimeBusy = 1820, Conflict, "another process uses the temporary control plane",
+        "The directory of the temporary control plane is locked by a process that runs. Two at once would destroy \
+         its data.",
+        ["look at the process that is named", "ps -fp PID"];
+    RuntimeNoSpace = 1821, Quota, "there is not enough space for the temporary cluster",
+        "The file system that would hold the temporary cluster has too little space left. Nothing was started.",
+        ["df -h DIRECTORY", "set BUTLER_HOME to another file system", "docker system df"];
+    RuntimeLeftovers = 1822, Failed, "something of the temporary cluster is still there",
+        "After the temporary cluster was removed, a process, a container or a file of it was still found.",
+        ["look at what is named", "repeat the command"];
+    EngineMissing = 1823, NotFound, "there is no container engine",
+        "KIND runs its cluster in containers, and the program of the container engine is not on PATH. The `process` \
+         runtime needs no container engine.",
+        ["install Docker, Podman or nerdctl", "set `bootstrapCluster.runtime: process` in the configuration"];
+    EngineNotRunning = 1824, Transient, "the container engine does not answer",
+        "Its program is there, but nothing answers at its socket: the engine is stopped, or DOCKER_HOST names \
+         another place.",
+        ["docker info", "sudo systemctl start docker", "check DOCKER_HOST"];
+    EngineDenied = 1825, Forbidden, "this user may not use the container engine",
+        "The socket of the container engine belongs to others. Members of the engine's group are as powerful as \
+         root on this computer.",
+        ["sudo usermod -aG docker $USER", "log in again, then: docker info"];
+    EngineTooOld = 1826, Failed, "the container engine is too old",
+        "The version of KIND that Butler works with needs a newer container engine.",
+        ["docker version", "update the container engine"];
+    EngineFailed = 1827, Failed, "the container engine or kind did not do what was asked",
+        "A command of the container engine or of `kind` failed; its own words are the cause.",
+        ["docker ps -a", "docker info", "repeat the command"];
+    RuntimePortTaken = 1828, Conflict, "a port that the local cluster publishes is taken",
+        "Another process listens on the port of this computer at which the console is to answer.",
+        ["ss -ltnp", "choose another port: `providerConfig.local.consolePort`"];
+    ClusterNotOurs = 1829, Conflict, "a KIND cluster of that name exists and belongs to somebody else",
+        "A cluster that this run did not make is never touched: it may be another run's, or a person's.",
+        ["kind get clusters", "kind delete cluster --name NAME"];
+    RuntimeSettings = 1830, Invalid, "a setting of the temporary cluster is not valid",
+        "A host alias, a name server, a certificate file or the name of the cluster cannot be used.",
+        ["correct the value that is named"];
 
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",

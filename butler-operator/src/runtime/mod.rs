@@ -2,6 +2,7 @@
 //! management cluster exists. It is a cache: whatever it holds can be made again from the run's journal.
 
 mod error;
+mod process;
 
 use std::{fmt, path::PathBuf};
 
@@ -9,6 +10,7 @@ use async_trait::async_trait;
 use butler_core::{bootstrap::config::RuntimeKind, event::Reporter};
 
 pub use error::RuntimeError;
+pub use process::{ProcessRuntime, ProcessRuntimeOptions};
 
 /// Something that runs a temporary control plane.
 #[async_trait]

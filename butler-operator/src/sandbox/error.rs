@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{host::HostError, socket::CallError};
 use crate::{
     parts::PartError,
+    plane::PlaneError,
     process::{LogTail, ProcessError},
 };
 
@@ -146,6 +147,17 @@ pub enum SandboxError {
         #[source]
         source: CallError,
     },
+}
+
+impl From<PlaneError> for SandboxError {
+    fn from(error: PlaneError) -> Self {
+        match error {
+            PlaneError::Read { path, source } => Self::Read { path, source },
+            PlaneError::Home(error) => Self::Home(error),
+            PlaneError::Pki(error) => Self::Pki(error),
+            PlaneError::Api(error) => Self::Api(error),
+        }
+    }
 }
 
 /// An error of the supervisor, on its way to whoever started it.

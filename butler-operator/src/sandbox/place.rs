@@ -25,6 +25,7 @@ use butler_core::settings::{
 use fs_err as fs;
 
 use super::{SandboxError, host::is_label};
+use crate::process::free_mib;
 
 /// The layout this program knows.
 pub const LAYOUT: u32 = 1;
@@ -181,13 +182,13 @@ impl Place {
     }
 
     fn check_space(&self) -> Result<(), SandboxError> {
-        // A system that does not say is believed.
-        let Ok(system) = rustix::fs::statvfs(&self.dir) else { return Ok(()) };
-        let free = system.f_bavail.saturating_mul(system.f_frsize) >> 20;
-        if free >= NEEDED_MIB {
-            return Ok(());
+        match free_mib(&self.dir) {
+            Some(free) if free < NEEDED_MIB => {
+                Err(SandboxError::NoSpace { dir: self.dir.clone(), free, needed: NEEDED_MIB })
+            }
+            // A system that does not say is believed.
+            _ => Ok(()),
         }
-        Err(SandboxError::NoSpace { dir: self.dir.clone(), free, needed: NEEDED_MIB })
     }
 }
 

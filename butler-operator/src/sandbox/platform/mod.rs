@@ -16,12 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::place::Place;
 use crate::{
     parts::{self, Part},
-    plane::{ApiServer, ControllerManager, Etcd},
+    plane::{ApiServer, ControllerManager, Etcd, ISSUER, SERVICE_RANGE},
     sandbox::machine::NodeParts,
 };
-
-/// Addresses of Services, which nobody reaches in a sandbox.
-const SERVICE_RANGE: &str = "10.96.0.0/16";
 
 /// The real programs a sandbox runs.
 pub static PARTS: [&Part; 4] =
@@ -65,7 +62,7 @@ pub(super) fn api_server(place: &Place, ports: &PlanePorts, identities: &Identit
         etcd_tls: identities.etcd_client.clone(),
         serving: identities.api_server.clone(),
         service_range: SERVICE_RANGE.to_owned(),
-        issuer: "https://kubernetes.default.svc".to_owned(),
+        issuer: ISSUER.to_owned(),
         // A private key says the public one too.
         token_public_key: identities.token_key.clone(),
         token_key: identities.token_key.clone(),

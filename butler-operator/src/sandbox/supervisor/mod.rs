@@ -29,7 +29,6 @@ pub use management::ManagementCluster;
 
 use self::{
     keeper::{Board, GRACE, Keeper, Part, Ready, Started, start},
-    lock::Lock,
     management::Management,
     wire::{Health, Notice, PartStatus},
 };
@@ -41,7 +40,7 @@ use super::{
 };
 use crate::{
     parts,
-    process::{Guard, ProcessError, Streams},
+    process::{Guard, LockFile, ProcessError, Streams},
 };
 
 /// How often the supervisor looks whether its directory is still there.
@@ -79,7 +78,7 @@ pub async fn run(
     stop: CancellationToken,
     notice: impl Fn(Notice),
 ) -> Result<(), SandboxError> {
-    let lock = Lock::take(&options.place)?;
+    let lock = lock::take(&options.place)?;
     let mut running = Running::default();
     let outcome = tokio::select! {
         outcome = live(&options, &mut running, &notice, &lock) => outcome,
@@ -93,7 +92,7 @@ async fn live(
     options: &Options,
     running: &mut Running,
     notice: &impl Fn(Notice),
-    lock: &Lock,
+    lock: &LockFile,
 ) -> Result<(), SandboxError> {
     let place = &options.place;
     place.prepare()?;
@@ -193,7 +192,7 @@ pub fn leave_session() -> std::io::Result<()> {
 }
 
 /// Waits until the directory of the sandbox is taken away; keeps logs short meanwhile.
-async fn watch(place: &Place, lock: &Lock) {
+async fn watch(place: &Place, lock: &LockFile) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         if !lock.is_in_place() {

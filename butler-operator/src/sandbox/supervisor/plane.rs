@@ -1,17 +1,19 @@
 //! The management plane that `sandbox up` makes: etcd, an API server, its controllers and ours.
 
-use butler_core::cluster::ApiError;
 use jiff::Timestamp;
-use kube::{Client, Config, config::Kubeconfig};
+use kube::Client;
 
 use super::{
     Running, Workshop,
     keeper::{Ready, Started},
 };
-use crate::sandbox::{
-    SandboxError,
-    host::Network,
-    platform::{self, Identities},
+use crate::{
+    plane,
+    sandbox::{
+        SandboxError,
+        host::Network,
+        platform::{self, Identities},
+    },
 };
 
 /// A plane whose first parts were started.
@@ -27,7 +29,7 @@ pub(super) async fn begin(workshop: &Workshop<'_>) -> Result<Begun, SandboxError
     let Workshop { options, ports, .. } = workshop;
     let (place, programs) = (&options.place, &options.programs.0);
     let identities = Identities::ensure(place, ports, Timestamp::now())?;
-    let client = client(&identities).await?;
+    let client = plane::client(&identities.admin).await?;
     let etcd = workshop.start(
         "etcd",
         &programs.etcd,
@@ -77,21 +79,4 @@ impl Begun {
         running.others.extend([manager, serve]);
         Ok(())
     }
-}
-
-/// A client of the administrator that does not try again by itself: the caller asks until it is told.
-async fn client(identities: &Identities) -> Result<Client, SandboxError> {
-    let path = &identities.admin;
-    let unusable = |source: Box<dyn std::error::Error + Send + Sync>| SandboxError::Read {
-        path: path.clone(),
-        source: std::io::Error::other(source),
-    };
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(error.into()))?;
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &Default::default())
-        .await
-        .map_err(|error| unusable(error.into()))?;
-    config.default_retry = false;
-    // Everything is on this machine, whatever the environment says of proxies.
-    config.proxy_url = None;
-    Client::try_from(config).map_err(|error| ApiError::new("make a client", error).into())
 }

@@ -1,0 +1,3 @@
+//! Temporary control planes.
+
+mod process;
