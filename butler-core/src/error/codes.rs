@@ -414,6 +414,34 @@ codes! {
     RunAmbiguous = 2002, Invalid, "several runs begin like that",
         "The beginning of an id fits more than one run.",
         ["butleradm bootstrap list"];
+    RunHeld = 2003, Conflict, "another process works on this cluster",
+        "A cluster is made by one process at a time, and the one that is named still lives.",
+        ["butleradm bootstrap status", "butleradm bootstrap abort"];
+    RunNotResumable = 2004, Conflict, "the run cannot be taken up",
+        "It reached its end, or everything it made was removed.",
+        ["butleradm bootstrap list"];
+    BootstrapFailed = 2010, Bootstrap, "the management cluster was not made",
+        "A step failed in a way that another try does not mend by itself. What was made stays as it is; the \
+         run's journal knows all of it.",
+        ["butleradm bootstrap status", "butleradm bootstrap logs", "butleradm bootstrap resume",
+         "butleradm bootstrap destroy"];
+    BootstrapTimeout = 2011, Timeout, "the management cluster was not ready in time",
+        "The limit of --timeout was reached. What was made stays as it is, and the run can be taken up.",
+        ["butleradm bootstrap resume", "repeat with a longer --timeout"];
+    MachineNameTaken = 2012, Conflict, "a machine of that name exists",
+        "The provider has a machine with a name that the new cluster needs, and it does not carry the mark of \
+         this run. It is left alone.",
+        ["choose another cluster.name", "remove the machine at the provider"];
+    VipAnswers = 2013, Conflict, "something answers at the shared address",
+        "network.vip must be free: the control planes of the new cluster take it over. Something listens there \
+         on port 6443 now.",
+        ["choose another network.vip"];
+    ClusterTaken = 2014, Conflict, "another run has this cluster",
+        "A cluster of that name was made, or begun, by the run that is named, and was not destroyed.",
+        ["butleradm bootstrap resume RUN", "butleradm bootstrap destroy RUN", "choose another cluster.name"];
+    DestroyIncomplete = 2015, Failed, "something is left after everything was removed",
+        "The provider still lists what is named after its removal was asked for.",
+        ["butleradm bootstrap destroy RUN"];
 }
 
 impl fmt::Display for Code {

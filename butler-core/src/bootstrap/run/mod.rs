@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 
 pub use error::RunError;
-pub use state::{Machine, PhaseTime, RunState, Session, Stage, Verb};
+pub use state::{Machine, PhaseTime, RunFacts, RunState, Session, Stage, Verb};
 
 use crate::{
-    event::{RunId, journal},
-    settings::Home,
+    event::{JournalError, RunId, journal},
+    settings::{Home, home::make_private_dir},
 };
 
 /// Every run of a user.
@@ -42,6 +42,15 @@ impl Runs {
     /// The directory of one run, existing or not.
     pub fn dir(&self, id: &RunId) -> RunDir {
         RunDir { dir: self.dir.join(id.as_str()), id: id.clone() }
+    }
+
+    /// Makes this process the only one that works on a cluster, for as long as the file is held.
+    pub fn claim(&self, cluster: &str) -> Result<std::fs::File, RunError> {
+        make_private_dir(&self.dir).map_err(JournalError::from)?;
+        journal::lock(&self.dir.join(format!("{cluster}.claim"))).map_err(|error| match error {
+            JournalError::Held { holder, .. } => RunError::Held { cluster: cluster.to_owned(), holder },
+            error => error.into(),
+        })
     }
 
     /// Every run, oldest first. One whose journal is damaged is among them, with what is wrong.
