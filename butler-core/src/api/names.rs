@@ -107,12 +107,12 @@ pub mod annotations {
         TALOS_CONFIG_APPLIED = "butler.butlerlabs.dev/talos-config-applied";
         /// `true` on the first User: the server takes over the password's hash.
         SYNC_PASSWORD = "butler.butlerlabs.dev/sync-password";
-        /// Version of Kubernetes that a ClusterBootstrap makes; the one we know best when absent.
-        KUBERNETES_VERSION = "butler.butlerlabs.dev/kubernetes-version";
         /// Image of a Harvester data volume.
         HARVESTER_IMAGE_ID = "harvesterhci.io/imageId";
         /// Where a Harvester image was fetched from.
         HARVESTER_IMAGE_URL = "harvesterhci.io/image-download-url";
+        /// Version of Kubernetes of a cluster in the making; its kind has no field for it.
+        KUBERNETES_VERSION = "butler.butlerlabs.dev/kubernetes-version";
         /// Tells Helm to leave an object alone when its chart is removed.
         HELM_RESOURCE_POLICY = "helm.sh/resource-policy";
     }

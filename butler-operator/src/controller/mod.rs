@@ -45,7 +45,7 @@ use kube::Client;
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-pub use cluster_bootstrap::Workbench;
+pub use cluster_bootstrap::{Workbench, kubeconfig, machine_names};
 pub use error::ControllerError;
 pub use leader::Election;
 pub use runner::{Next, Reconciler};

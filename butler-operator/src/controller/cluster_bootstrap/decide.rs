@@ -339,12 +339,7 @@ fn configuring(view: &View<'_>, fact: Fact) -> Decision {
         .collect();
     if waiting.is_empty() {
         let text = format!("All {} machines have their configuration", status.machines.len());
-        return view.advance(
-            status,
-            conditions::TALOS_CONFIGURED,
-            Phase::BootstrappingCluster,
-            &text,
-        );
+        return view.advance(status, conditions::TALOS_CONFIGURED, Phase::BootstrappingCluster, &text);
     }
     match trouble {
         Some(trouble) => {
@@ -353,9 +348,7 @@ fn configuring(view: &View<'_>, fact: Fact) -> Decision {
             decision.status.machines = status.machines;
             decision
         }
-        None => {
-            Decision { status, notice: None, step: Step::Configure(waiting) }
-        }
+        None => Decision { status, notice: None, step: Step::Configure(waiting) },
     }
 }
 

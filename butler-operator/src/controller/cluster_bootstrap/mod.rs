@@ -67,6 +67,13 @@ pub struct Workbench {
     pub work: PathBuf,
 }
 
+pub use nodes::kubeconfig;
+
+/// Names of the machines that a bootstrap asks for.
+pub fn machine_names(bootstrap: &ClusterBootstrap) -> Vec<String> {
+    wanted::machine_requests(bootstrap).into_iter().map(|request| request.spec.machine_name).collect()
+}
+
 /// The controller.
 #[derive(Debug)]
 pub(super) struct ClusterBootstraps {
@@ -109,8 +116,7 @@ impl Reconciler for ClusterBootstraps {
         for _ in 0..MOST_STEPS {
             let requests = self.requests(&bootstrap);
             let balancer = self.balancer(&bootstrap);
-            let provided =
-                self.context.providers.connect(&namespace, &bootstrap.spec.provider_ref).await?;
+            let provided = self.context.providers.connect(&namespace, &bootstrap.spec.provider_ref).await?;
             let view = View {
                 bootstrap: &bootstrap,
                 has_provider: wanted::is_local(&bootstrap)
@@ -195,7 +201,12 @@ impl ClusterBootstraps {
             object.namespace() == bootstrap.namespace()
                 && object.labels().get(labels::CLUSTER_BOOTSTRAP) == Some(&bootstrap.name_any())
         };
-        store.iter().filter_map(|object| object.0.as_ref().ok()).filter(|object| ours(object)).cloned().collect()
+        store
+            .iter()
+            .filter_map(|object| object.0.as_ref().ok())
+            .filter(|object| ours(object))
+            .cloned()
+            .collect()
     }
 
     fn writer(&self) -> Writer<'_> {
@@ -275,9 +286,7 @@ impl ClusterBootstraps {
         let Some(step) = bench.addons.iter().find(|step| step.key == key) else { return Ok(()) };
         let target = self.target(bench, bootstrap).await?;
         let intent = json!({ "title": step.title });
-        let work = async {
-            bench.installer.install(step, &target).await.map_err(|error| trouble(&error))
-        };
+        let work = async { bench.installer.install(step, &target).await.map_err(|error| trouble(&error)) };
         bench.ledger.effect(&steps::addon(key), intent, work, Clone::clone).await.map(drop)
     }
 
@@ -307,7 +316,8 @@ impl ClusterBootstraps {
         {
             return Ok(target.clone());
         }
-        let kubeconfig = nodes::kubeconfig(&self.context.client, bootstrap).await.map_err(|error| trouble(&error))?;
+        let kubeconfig =
+            kubeconfig(&self.context.client, bootstrap).await.map_err(|error| trouble(&error))?;
         let target = nodes::target(bench, kubeconfig).await?;
         *lock(&self.target) = Some((uid, target.clone()));
         Ok(target)

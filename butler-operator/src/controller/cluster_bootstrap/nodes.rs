@@ -215,8 +215,8 @@ async fn bundle(client: &Client, bootstrap: &ClusterBootstrap) -> Result<Secrets
     SecretsBundle::from_yaml(&text).map_err(|error| trouble(&error))
 }
 
-/// The kubeconfig of the new cluster.
-pub(super) async fn kubeconfig(client: &Client, bootstrap: &ClusterBootstrap) -> Result<Secret, ApiError> {
+/// The kubeconfig of the new cluster, as the controller keeps it beside the bootstrap.
+pub async fn kubeconfig(client: &Client, bootstrap: &ClusterBootstrap) -> Result<Secret, ApiError> {
     read_secret(client, bootstrap, &kubeconfig_secret(bootstrap), "kubeconfig").await
 }
 
@@ -268,7 +268,8 @@ pub(super) async fn target(bench: &Workbench, kubeconfig: Secret) -> Result<Targ
 
 async fn connect_to(kubeconfig: &Secret) -> Result<Client, Trouble> {
     // What a parser says of a text may quote it.
-    let unusable = || Trouble { passes: false, text: "the kubeconfig of the new cluster is not usable".into() };
+    let unusable =
+        || Trouble { passes: false, text: "the kubeconfig of the new cluster is not usable".into() };
     let kubeconfig = Kubeconfig::from_yaml(kubeconfig.expose()).map_err(|_| unusable())?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await;
     let mut config = config.map_err(|_| unusable())?;
@@ -347,7 +348,9 @@ fn options(
             .iter()
             .filter_map(|address| address.parse::<IpAddr>().ok())
             .collect(),
-        vip: vip.and_then(|vip| vip.parse().ok()).map(|address| Vip { address, interface: interface(bootstrap) }),
+        vip: vip
+            .and_then(|vip| vip.parse().ok())
+            .map(|address| Vip { address, interface: interface(bootstrap) }),
         install_disk: spec.talos.install_disk.clone().unwrap_or_else(|| "/dev/vda".to_owned()),
         schematic: Some(spec.talos.schematic.clone()).filter(|schematic| !schematic.is_empty()),
         pod_cidr: spec.network.pod_cidr.clone(),

@@ -47,7 +47,8 @@ pub(super) async fn hand_over(
     let api: Api<ClusterBootstrap> =
         Api::namespaced(target.clone(), &bootstrap.namespace().unwrap_or_default());
     let status = json!({ "status": bootstrap.status });
-    let params = PatchParams { field_manager: Some(managers::CLUSTER_BOOTSTRAP.to_owned()), ..Default::default() };
+    let params =
+        PatchParams { field_manager: Some(managers::CLUSTER_BOOTSTRAP.to_owned()), ..Default::default() };
     api.patch_status(&bootstrap.name_any(), &params, &Patch::Merge(status))
         .await
         .map_err(|error| ApiError::new("write the record of the bootstrap", error))?;

@@ -19,9 +19,12 @@ pub(super) async fn nodes(client: &Client, requests: &[MachineRequest]) -> Resul
     let end = Instant::now() + TURN;
     loop {
         let list = all.list(&ListParams::default()).await;
-        let list = list.map_err(|error| trouble(&ApiError::new("list the nodes of the new cluster", error)))?;
-        let ready: Vec<String> = list.items.iter().filter(|node| is_ready(node)).map(ResourceExt::name_any).collect();
-        let mut wanted: Vec<String> = requests.iter().map(|request| request.spec.machine_name.clone()).collect();
+        let list =
+            list.map_err(|error| trouble(&ApiError::new("list the nodes of the new cluster", error)))?;
+        let ready: Vec<String> =
+            list.items.iter().filter(|node| is_ready(node)).map(ResourceExt::name_any).collect();
+        let mut wanted: Vec<String> =
+            requests.iter().map(|request| request.spec.machine_name.clone()).collect();
         if wanted.is_empty() {
             wanted = list.items.iter().map(ResourceExt::name_any).collect();
         }

@@ -54,8 +54,7 @@ pub(super) fn machine_requests(bootstrap: &ClusterBootstrap) -> Vec<MachineReque
         .map(|index| request(bootstrap, MachineRole::ControlPlane, &cluster.control_plane, index))
         .collect();
     if let Some(pool) = workers {
-        requests
-            .extend((0..pool.replicas).map(|index| request(bootstrap, MachineRole::Worker, pool, index)));
+        requests.extend((0..pool.replicas).map(|index| request(bootstrap, MachineRole::Worker, pool, index)));
     }
     requests
 }
