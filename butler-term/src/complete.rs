@@ -8,10 +8,11 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode, sync::mpsc, thread, t
 
 use butler_core::{
     api::{ProviderConfig, names::namespaces},
+    bootstrap::run::Runs,
     cluster::{ConnectOptions, connect, names},
     error::Code,
     machine,
-    settings::{Environment, Settings, Sources, env, keys::KEYS},
+    settings::{Environment, Home, Settings, Sources, env, keys::KEYS},
     tenant,
 };
 use clap::CommandFactory;
@@ -82,6 +83,19 @@ pub fn providers() -> ArgValueCandidates {
         let namespace = line.value("--namespace", Some('n'));
         let namespace = namespace.as_deref().unwrap_or(namespaces::SYSTEM);
         names::of::<ProviderConfig>(&connection.client, namespace, MOST).await.ok()
+    })
+}
+
+/// Runs of bootstraps: the clusters they make, and their ids, newest first.
+pub fn runs() -> ArgValueCandidates {
+    live(|line| async move {
+        let runs = Runs::new(&Home::resolve(&line.environment).ok()?).list().ok()?;
+        let mut clusters: Vec<String> =
+            runs.iter().filter_map(|(_, state)| state.as_ref().ok()?.cluster.clone()).collect();
+        clusters.sort();
+        clusters.dedup();
+        clusters.extend(runs.iter().rev().map(|(dir, _)| dir.id().to_string()));
+        Some(clusters)
     })
 }
 

@@ -262,6 +262,16 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// `250 ms`, `12 s`, `3 min 20 s`.
+pub fn elapsed(from: Timestamp, to: Timestamp) -> String {
+    let millis = to.duration_since(from).as_millis().max(0);
+    match millis {
+        0..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{} s", millis / 1_000),
+        _ => format!("{} min {} s", millis / 60_000, millis / 1_000 % 60),
+    }
+}
+
 /// Names a run: its start in UTC and a few random digits, so that runs sort by time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

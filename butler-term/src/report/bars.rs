@@ -89,6 +89,12 @@ impl Consumer for Bars<'_> {
                 Level::Debug if self.ui.verbosity() > 0 => self.say(format_args!("  {message}")),
                 Level::Debug => {}
             },
+            EventKind::Intent { step, .. } if self.ui.verbosity() > 0 => {
+                self.say(format_args!("  → {step}"));
+            }
+            EventKind::Result { step, .. } if self.ui.verbosity() > 0 => {
+                self.say(format_args!("  ← {step}"));
+            }
             EventKind::Finished { .. } => {
                 self.tasks.drain().for_each(|(_, bar)| bar.finish_and_clear());
                 self.phases.drain().for_each(|(_, (bar, _))| bar.finish_and_clear());

@@ -141,6 +141,8 @@ impl Lines {
                 };
                 Some((*level, text))
             }
+            EventKind::Intent { step, .. } => Some((Level::Debug, format!("→ {step}"))),
+            EventKind::Result { step, .. } => Some((Level::Debug, format!("← {step}"))),
             // The command tells how the run ended; the rest is for machines.
             _ => None,
         }

@@ -5,12 +5,14 @@ mod bars;
 mod line;
 mod ndjson;
 
+use std::time::Duration;
+
 use butler_core::{
     error::Diagnose,
-    event::{self, Consumer, Event, Reporter, RunId},
+    event::{self, Consumer, Event, EventKind, Reporter, RunId, elapsed},
 };
 use clap::{Args, ValueEnum};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::{CommandResult, Ui, run::Session};
 
@@ -41,6 +43,33 @@ pub async fn run<T, E: Diagnose>(
     Ok(value)
 }
 
+/// Shows events that happened earlier the way they were shown then, `speed` times as fast, or at once
+/// when there is no speed. What only a journal holds is shown with `-v`.
+pub async fn replay(
+    session: &Session,
+    args: &EventArgs,
+    events: &[Event],
+    speed: Option<f64>,
+) -> CommandResult {
+    let mut viewer = Viewer::choose(&session.ui, args);
+    let is_record = |event: &Event| matches!(event.kind, EventKind::Intent { .. } | EventKind::Result { .. });
+    let shown = events.iter().filter(|event| session.ui.verbosity() > 0 || !is_record(event));
+    let mut before: Option<Timestamp> = None;
+    for (seq, event) in (1..).zip(shown) {
+        let gap = before.map_or(SignedDuration::ZERO, |before| event.time.duration_since(before));
+        before = Some(event.time);
+        if let (Some(speed), Ok(gap)) = (speed, Duration::try_from(gap)) {
+            tokio::time::sleep(gap.div_f64(speed)).await;
+        }
+        // A stream has no gaps, also when records are left out.
+        viewer.event(&Event { seq, ..event.clone() });
+        if viewer.is_broken() {
+            break;
+        }
+    }
+    viewer.finish()
+}
+
 enum Viewer<'a> {
     Line(line::LineReporter<'a>),
     Bars(bars::Bars<'a>),
@@ -54,6 +83,11 @@ impl<'a> Viewer<'a> {
             None if ui.animates() && !ui.is_quiet() => Self::Bars(bars::Bars::new(ui)),
             None => Self::Line(line::LineReporter::new(ui)),
         }
+    }
+
+    /// True when nobody reads any more.
+    fn is_broken(&self) -> bool {
+        matches!(self, Self::Ndjson(ndjson) if ndjson.is_broken())
     }
 
     /// Tells of events that could not be shown.
@@ -79,15 +113,5 @@ impl Consumer for Viewer<'_> {
             Self::Line(line) => line.tick(now),
             Self::Bars(_) | Self::Ndjson(_) => {}
         }
-    }
-}
-
-/// `250 ms`, `12 s`, `3 min 20 s`.
-fn elapsed(from: Timestamp, to: Timestamp) -> String {
-    let millis = to.duration_since(from).as_millis().max(0);
-    match millis {
-        0..1_000 => format!("{millis} ms"),
-        1_000..60_000 => format!("{} s", millis / 1_000),
-        _ => format!("{} min {} s", millis / 60_000, millis / 1_000 % 60),
     }
 }

@@ -14,6 +14,10 @@ impl<'a> Ndjson<'a> {
         Self { ui, failed: None }
     }
 
+    pub(super) fn is_broken(&self) -> bool {
+        self.failed.is_some()
+    }
+
     pub(super) fn finish(self) -> CommandResult {
         self.failed.map_or(Ok(()), Err)
     }

@@ -12,6 +12,7 @@
 //! [`RunState`] is derived from the journal each time; nothing else says how far a run is.
 
 mod error;
+mod logs;
 mod state;
 pub mod steps;
 
@@ -20,12 +21,19 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 
 pub use error::RunError;
+pub use logs::{LogReader, Said};
 pub use state::{Machine, PhaseTime, RunFacts, RunState, Session, Stage, Verb};
 
 use crate::{
-    event::{JournalError, RunId, journal},
+    event::{
+        JournalError, RunId,
+        journal::{self, Holder},
+    },
     settings::{Home, home::make_private_dir},
 };
+
+/// A run on disk, and how far it is or why that cannot be told.
+pub type Listed = (RunDir, Result<RunState, RunError>);
 
 /// Every run of a user.
 #[derive(Clone, Debug)]
@@ -54,7 +62,7 @@ impl Runs {
     }
 
     /// Every run, oldest first. One whose journal is damaged is among them, with what is wrong.
-    pub fn list(&self) -> Result<Vec<(RunDir, Result<RunState, RunError>)>, RunError> {
+    pub fn list(&self) -> Result<Vec<Listed>, RunError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -73,6 +81,10 @@ impl Runs {
     /// The run that is meant by an id, the beginning of one, or the name of a cluster; then its newest.
     pub fn find(&self, name: &str) -> Result<(RunDir, RunState), RunError> {
         let all = self.list()?;
+        if name.is_empty() {
+            // The beginning of every id, and what a script passes whose variable is not set.
+            return Err(self.unknown(name, &all));
+        }
         let by_id: Vec<&RunDir> =
             all.iter().map(|(dir, _)| dir).filter(|dir| dir.id().as_str().starts_with(name)).collect();
         let of_cluster = |state: &Result<RunState, RunError>| {
@@ -99,7 +111,7 @@ impl Runs {
         Ok((newest, state))
     }
 
-    fn unknown(&self, name: &str, all: &[(RunDir, Result<RunState, RunError>)]) -> RunError {
+    fn unknown(&self, name: &str, all: &[Listed]) -> RunError {
         let clusters = all.iter().filter_map(|(_, state)| state.as_ref().ok()?.cluster.clone());
         let mut known: Vec<String> = clusters.collect();
         known.sort();
@@ -158,10 +170,15 @@ impl RunDir {
         self.dir.join("run.log")
     }
 
+    /// Who works on the run now.
+    pub fn holder(&self) -> Option<Holder> {
+        journal::holder(&self.journal())
+    }
+
     /// How far the run is. Works while another process writes the journal.
     pub fn state(&self) -> Result<RunState, RunError> {
         let events = journal::read(&self.journal())?;
-        let holder = journal::holder(&self.journal());
+        let holder = self.holder();
         Ok(RunState::of(&self.id, &events, holder))
     }
 }

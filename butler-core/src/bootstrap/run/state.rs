@@ -225,10 +225,10 @@ impl RunState {
                     self.machines.insert(name.to_owned(), made);
                 } else if let Some(name) = step.strip_prefix("delete-machine/") {
                     self.machines.entry(name.to_owned()).or_default().removed = true;
-                } else if let Some(key) = step.strip_prefix("addon/") {
-                    if !self.addons.iter().any(|known| known == key) {
-                        self.addons.push(key.to_owned());
-                    }
+                } else if let Some(key) = step.strip_prefix("addon/")
+                    && !self.addons.iter().any(|known| known == key)
+                {
+                    self.addons.push(key.to_owned());
                 }
             }
             EventKind::PhaseStarted { phase } => {
