@@ -1,3 +1,4 @@
 //! Temporary control planes.
 
+mod kind;
 mod process;
