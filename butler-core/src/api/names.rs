@@ -107,6 +107,8 @@ pub mod annotations {
         TALOS_CONFIG_APPLIED = "butler.butlerlabs.dev/talos-config-applied";
         /// `true` on the first User: the server takes over the password's hash.
         SYNC_PASSWORD = "butler.butlerlabs.dev/sync-password";
+        /// Zone of a cloud that a MachineRequest's machine is in.
+        AVAILABILITY_ZONE = "butler.butlerlabs.dev/availability-zone";
         /// Image of a Harvester data volume.
         HARVESTER_IMAGE_ID = "harvesterhci.io/imageId";
         /// Where a Harvester image was fetched from.

@@ -3,8 +3,8 @@
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
 //! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox,
-//! 18xx controllers and, from 1820, the temporary cluster of a bootstrap, 19xx the programs themselves,
-//! 20xx runs of a bootstrap. A number is never reused.
+//! 18xx controllers and, from 1820, the temporary cluster of a bootstrap, from 1850 addons, 19xx the
+//! programs themselves, 20xx runs of a bootstrap. A number is never reused.
 
 use std::{fmt, str::FromStr};
 
@@ -424,6 +424,30 @@ codes! {
     RuntimeSettings = 1830, Invalid, "a setting of the temporary cluster is not valid",
         "A host alias, a name server, a certificate file or the name of the cluster cannot be used.",
         ["correct the value that is named"];
+    AddonSourceMissing = 1851, Invalid, "a chart or manifest of an addon is not there",
+        "The repository, registry or mirror was asked and does not have that chart, version or file, or what it \
+         has is not what was published. Trying again will not help.",
+        ["helm show chart CHART --repo URL --version VERSION", "look into the directory that `charts.mirror` names"];
+    AddonSourceUnreachable = 1852, Transient, "a chart or manifest of an addon could not be fetched",
+        "The server that has it could not be reached, was busy, or broke off. It is tried again until the \
+         deadline of the step. A mirror makes it work without a way out.",
+        ["check the way to the server that is named", "set `charts.mirror` in the bootstrap configuration"];
+    ReleaseFailed = 1853, Failed, "helm could not install an addon",
+        "helm was run and said no; its own last words are the cause. A release that it left half made is \
+         repaired or taken away by the next try.",
+        ["helm status RELEASE -n NAMESPACE", "kubectl -n NAMESPACE get pods,events"];
+    AddonLate = 1854, Timeout, "an addon was not ready in time",
+        "Everything was applied, but its workloads were not available before the deadline: images that cannot \
+         be pulled, nodes without room, volumes without storage.",
+        ["kubectl -n NAMESPACE get pods", "kubectl -n NAMESPACE describe pods"];
+    AddonInvalid = 1855, Invalid, "an addon cannot be installed as it is described",
+        "The manifests are not valid, want a value that nobody gives, or the step asks for something that this \
+         version cannot do.",
+        ["read the cause", "kubectl get clusterbootstrap -A -o yaml"];
+    AddonCredential = 1856, Unauthenticated, "an addon needs a credential that is not there",
+        "A step takes a value from the provider's credentials, and the Secret that the ProviderConfig names \
+         does not have that key.",
+        ["kubectl get providerconfig NAME -o yaml", "add the key to the Secret that spec.credentialsRef names"];
 
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",
