@@ -23,7 +23,10 @@ use butler_core::{
         common::Time,
         names::{finalizers, labels, managers},
     },
-    bootstrap::{addons::AddonStep, run::steps},
+    bootstrap::{
+        addons::{AddonStep, node_machines},
+        run::steps,
+    },
     cluster::ApiError,
     error::{Diagnose, ErrorKind},
 };
@@ -318,7 +321,8 @@ impl ClusterBootstraps {
         }
         let kubeconfig =
             kubeconfig(&self.context.client, bootstrap).await.map_err(|error| trouble(&error))?;
-        let target = nodes::target(bench, kubeconfig).await?;
+        let machines = node_machines(&bootstrap.spec.provider, &self.requests(bootstrap));
+        let target = nodes::target(bench, kubeconfig, machines.into()).await?;
         *lock(&self.target) = Some((uid, target.clone()));
         Ok(target)
     }

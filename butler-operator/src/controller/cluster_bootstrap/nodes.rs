@@ -9,7 +9,7 @@ use butler_core::{
         common::{MachineRole, ProviderKind},
         names::{annotations, labels, managers},
     },
-    bootstrap::run::steps,
+    bootstrap::{addons::NodeMachine, run::steps},
     cluster::ApiError,
     error::Diagnose,
     redact::Secret,
@@ -258,12 +258,16 @@ async fn write_secret(
 }
 
 /// A client of the new cluster, and its kubeconfig as a file for programs.
-pub(super) async fn target(bench: &Workbench, kubeconfig: Secret) -> Result<Target, Trouble> {
+pub(super) async fn target(
+    bench: &Workbench,
+    kubeconfig: Secret,
+    machines: Arc<[NodeMachine]>,
+) -> Result<Target, Trouble> {
     let path = bench.work.join("kubeconfig");
     make_private_dir(&bench.work).map_err(|error| trouble(&error))?;
     write_private(&path, kubeconfig.expose().as_bytes()).map_err(|error| trouble(&error))?;
     let client = connect_to(&kubeconfig).await?;
-    Ok(Target { client, kubeconfig: path, credentials: Arc::clone(&bench.credentials) })
+    Ok(Target { client, kubeconfig: path, credentials: Arc::clone(&bench.credentials), machines })
 }
 
 async fn connect_to(kubeconfig: &Secret) -> Result<Client, Trouble> {

@@ -83,7 +83,7 @@ pub(super) fn remove(
     let setup = Setup::new(&config, session)?;
     let started = take_up(&runs, dir, Verb::Destroy)?;
     let id = started.dir.id().clone();
-    let runtime = setup.runtime(&config, &started.dir);
+    let runtime = setup.runtime(&config, &started.dir)?;
     let mut journal = journal(started.ledger.clone());
     let job = report::run_as(session, events, id.clone(), &mut journal, async |reporter| {
         let (dir, past, ledger) = (&started.dir, &started.past, &started.ledger);

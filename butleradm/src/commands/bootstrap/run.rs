@@ -1,6 +1,6 @@
 //! `bootstrap run`, which the bare `bootstrap` is too.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::Path, time::Duration};
 
 use butler_core::{
     api::common::ProviderKind,
@@ -14,7 +14,7 @@ use butler_core::{
     settings::{Home, keys::duration},
 };
 use butler_operator::{
-    bootstrap::{Made, RunOptions, Started, begin},
+    bootstrap::{RunOptions, Started, begin},
     ledger::Ledger,
 };
 use butler_term::{
@@ -25,7 +25,7 @@ use butler_term::{
 };
 use clap::{Args, ValueEnum};
 
-use super::{made::MadeReport, plan, setup::Setup, source::ConfigArgs};
+use super::{made::MadeReport, setup::Setup, source::ConfigArgs};
 
 /// Make a management cluster
 ///
@@ -35,8 +35,7 @@ use super::{made::MadeReport, plan, setup::Setup, source::ConfigArgs};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   butleradm bootstrap run --config examples/sandbox.yaml
-  butleradm bootstrap --config bootstrap.yaml --events ndjson
-  butleradm bootstrap run --config bootstrap.yaml --plan plan.json")]
+  butleradm bootstrap --config bootstrap.yaml --events ndjson")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(super) config: ConfigArgs,
@@ -44,14 +43,6 @@ pub(crate) struct RunArgs {
     /// What the temporary control plane is made of [default: the configuration's, else kind]
     #[arg(long, value_name = "RUNTIME")]
     pub(super) runtime: Option<RuntimeArg>,
-
-    /// Only say what would be done; the same as `bootstrap plan`
-    #[arg(long)]
-    dry_run: bool,
-
-    /// Refuse to begin unless this plan, made by `bootstrap plan --out`, still holds
-    #[arg(long, value_name = "FILE")]
-    plan: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) go: GoArgs,
@@ -105,12 +96,6 @@ pub(crate) fn run(args: &RunArgs, provider: Option<&ProviderKind>, session: &Ses
     }
     let mut config = source.loaded.config;
     config.bootstrap_cluster.runtime = args.runtime.map_or(config.bootstrap_cluster.runtime, Into::into);
-    if args.dry_run {
-        return plan::show(&config, &source.text, &args.go.output, None, session);
-    }
-    if let Some(path) = &args.plan {
-        plan::must_hold(path, &config, &source.text, session)?;
-    }
     start(config, &source.text, &source.directory, false, &args.go, session).map(drop)
 }
 
@@ -118,7 +103,7 @@ pub(crate) fn run(args: &RunArgs, provider: Option<&ProviderKind>, session: &Ses
 pub(super) fn start(
     config: Config,
     text: &Secret,
-    directory: &std::path::Path,
+    directory: &Path,
     rehearsal: bool,
     go: &GoArgs,
     session: &Session,
@@ -155,7 +140,7 @@ pub(super) fn go_on(
     let mut journal = journal(started.ledger.clone());
     let job = report::run_as(session, &go.events, id.clone(), &mut journal, async |reporter| {
         let engine = setup.engine(config, started, go.timeout, go.skip_cleanup, &reporter).await?;
-        Ok::<Made, CommandError>(engine.run(&reporter).await?)
+        engine.run(&reporter).await
     });
     let made = session.block_on(job).map_err(|error| explain(error, &id))?;
     let merged = match &go.merge_kubeconfig {
