@@ -107,6 +107,8 @@ pub mod annotations {
         HARVESTER_IMAGE_ID = "harvesterhci.io/imageId";
         /// Where a Harvester image was fetched from.
         HARVESTER_IMAGE_URL = "harvesterhci.io/image-download-url";
+        /// Version of Kubernetes of a cluster in the making; its kind has no field for it.
+        KUBERNETES_VERSION = "butler.butlerlabs.dev/kubernetes-version";
         /// Tells Helm to leave an object alone when its chart is removed.
         HELM_RESOURCE_POLICY = "helm.sh/resource-policy";
     }

@@ -2,7 +2,9 @@
 //! it. The operator crate acts on it.
 //!
 //! - [`config`]: the configuration file: read, checked, with every default filled in
+//! - [`objects`]: the objects that a bootstrap begins with
 //! - [`addons`]: what is installed into the new cluster, in which order, as data
 
 pub mod addons;
 pub mod config;
+pub mod objects;

@@ -163,6 +163,30 @@ codes! {
     Declined = 1209, Cancelled, "the question was answered with no",
         "Nothing was changed.",
         [];
+    BootstrapConfigInvalid = 1210, Invalid, "the bootstrap configuration is not valid",
+        "One or more keys are missing, misspelt, of the wrong type, or do not fit each other. Every problem is \
+         listed with line and column; nothing was made.",
+        ["butleradm bootstrap validate --config FILE", "butleradm bootstrap schema"];
+    BootstrapConfigMissing = 1211, Invalid, "there is no bootstrap configuration",
+        "No file was named, and there is neither a bootstrap.yaml in this directory nor one in the Butler home.",
+        ["butleradm bootstrap validate --config FILE", "start from one of the examples"];
+    BootstrapConfigUnreadable = 1212, Invalid, "the bootstrap configuration cannot be read",
+        "The file does not exist, belongs to somebody else, or is no file; the system's reason is the cause.",
+        ["ls -l FILE"];
+    SecretUnset = 1213, Invalid, "an environment variable that should hold a secret is not set",
+        "The configuration says {env: NAME}, and there is no variable of that name in this environment, or it is \
+         empty. A variable must be exported to be seen.",
+        ["export NAME", "in a pipeline, pass the secret to the job that runs this command"];
+    SecretFileUnusable = 1214, Invalid, "a file that should hold a secret cannot be used",
+        "The file that is named is missing, unreadable, empty, or not text.",
+        ["ls -l FILE"];
+    SecretFileShared = 1215, Invalid, "a file with a secret can be read by other users",
+        "Whoever can read the file has the secret, so it is refused until only its owner can.",
+        ["chmod 600 FILE"];
+    SecretKeyring = 1216, Invalid, "the keyring does not give the secret",
+        "The configuration says {keyring: NAME}. The keyring of this user is missing or locked, or has no entry of \
+         service `butler` and that account.",
+        ["secret-tool store --label NAME service butler account NAME", "use {env: NAME} or {file: PATH} instead"];
 
     HomeUnknown = 1301, Invalid, "the Butler home directory is not known",
         "Neither BUTLER_HOME nor HOME is set, so there is no place for credentials, settings and runs.",
