@@ -3,6 +3,7 @@
 //! - [`addons`]: installs what a management cluster needs
 //! - [`controller`]: what brings the world to what objects ask for
 //! - [`driver`]: where machines come from
+//! - [`keyring`]: secrets that the user's keyring keeps
 //! - [`ledger`]: effects, written down before and after they happen
 //! - [`parts`]: etcd, kube-apiserver, kubectl and the others: found, downloaded or built
 //! - [`plane`]: the programs of a control plane and their flags
@@ -14,6 +15,7 @@
 pub mod addons;
 pub mod controller;
 pub mod driver;
+pub mod keyring;
 pub mod ledger;
 pub mod parts;
 pub mod plane;

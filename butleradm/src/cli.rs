@@ -8,7 +8,7 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::{config, crds, doctor, machine, sandbox, serve, status, tools};
+use crate::commands::{bootstrap, config, crds, doctor, machine, sandbox, serve, status, tools};
 
 const NAME: &str = "butleradm";
 
@@ -24,6 +24,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Bootstrap(bootstrap::BootstrapArgs),
     #[command(after_help = completion::examples(NAME))]
     Completion(completion::CompletionArgs),
     Config(config::ConfigArgs),
@@ -51,6 +52,7 @@ impl Program for Cli {
 
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
+            Command::Bootstrap(args) => bootstrap::run(&args, session),
             Command::Completion(args) => completion::run::<Self>(&args, session),
             Command::Config(args) => config::run(&args, session),
             Command::Crds(args) => crds::run(&args, session),
