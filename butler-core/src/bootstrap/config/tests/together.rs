@@ -225,7 +225,7 @@ fn fields_must_go_together(#[case] old: &str, #[case] new: &str, #[case] expecte
     "aws",
     "talos:",
     "network: {vip: 10.9.0.1}\ntalos:",
-    "warning 9:16: `network.vip` replaces the load balancer of the cloud as the cluster's address [remove it unless that is meant]"
+    "warning 10:16: `network.vip` replaces the load balancer of the cloud as the cluster's address [remove it unless that is meant]"
 )]
 #[case(
     "azure",
@@ -249,7 +249,7 @@ fn fields_must_go_together(#[case] old: &str, #[case] new: &str, #[case] expecte
     "harvester",
     "    namespace: platform\n",
     "    kubeconfig: {env: K}\n",
-    "error 65:17: `providerConfig.harvester.kubeconfigPath` and `providerConfig.harvester.kubeconfig` are both given [keep one of them]"
+    "error 63:17: `providerConfig.harvester.kubeconfigPath` and `providerConfig.harvester.kubeconfig` are both given [keep one of them]"
 )]
 #[case(
     "proxmox",
