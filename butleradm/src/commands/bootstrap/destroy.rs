@@ -53,7 +53,11 @@ pub(crate) fn run(args: &DestroyArgs, session: &Session) -> CommandResult {
         "run `{}` of cluster `{cluster}` ({}): {}",
         dir.id(),
         state.stage.as_str(),
-        if alive.is_empty() { "no machine is known".to_owned() } else { format!("machines {}", alive.join(", ")) },
+        if alive.is_empty() {
+            "no machine is known".to_owned()
+        } else {
+            format!("machines {}", alive.join(", "))
+        },
     ));
     if args.dry_run {
         session.ui.status(format_args!("nothing was removed (dry run)"));

@@ -39,7 +39,6 @@ pub(super) fn choose(runs: &Runs, name: Option<&str>) -> CommandResult<(RunDir, 
 pub(super) fn facts(dir: &RunDir, state: &RunState) -> CommandResult<RunFacts> {
     state.facts.clone().ok_or_else(|| {
         let message = format!("run `{}` ended before it began: its journal is empty", dir.id());
-        CommandError::new(Code::RunNotResumable, message)
-            .hint(format!("rm -r {}", dir.path().display()))
+        CommandError::new(Code::RunNotResumable, message).hint(format!("rm -r {}", dir.path().display()))
     })
 }

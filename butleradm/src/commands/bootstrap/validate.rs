@@ -8,7 +8,10 @@ use butler_operator::keyring::ProgramKeyring;
 use butler_term::{CommandError, CommandResult, args::OutputArgs, run::Session};
 use clap::Args;
 
-use super::{validation::Report, source::{ConfigArgs, Given}};
+use super::{
+    source::{ConfigArgs, Given},
+    validation::Report,
+};
 
 /// Check a configuration file without making anything
 ///
