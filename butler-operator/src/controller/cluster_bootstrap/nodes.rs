@@ -70,11 +70,15 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// Reads the Talos secrets of a bootstrap; they are made where there are none.
-    pub(super) async fn of(client: &Client, bootstrap: &ClusterBootstrap) -> Result<Self, Trouble> {
+    pub(super) async fn of(
+        client: &Client,
+        bootstrap: &ClusterBootstrap,
+        bench: &Workbench,
+    ) -> Result<Self, Trouble> {
         let bundle = bundle(client, bootstrap).await?;
         let status = bootstrap.status.clone().unwrap_or_default();
         let document = |error| trouble(&error);
-        let options = options(bootstrap, &host(&status), &status.machines)?;
+        let options = options(bootstrap, &host(&status), &status.machines, bench.brings_network())?;
         let endpoints = addresses(&status.machines, MachineRole::ControlPlane);
         let name = &bootstrap.spec.cluster.name;
         let config = Talosconfig::admin(name, &bundle, endpoints, Timestamp::now()).map_err(document)?;
@@ -313,6 +317,7 @@ fn options(
     bootstrap: &ClusterBootstrap,
     endpoint: &str,
     machines: &[BootstrapMachine],
+    brings_network: bool,
 ) -> Result<ConfigOptions, Trouble> {
     let wrong = |text: String| Trouble { passes: false, text };
     let spec = &bootstrap.spec;
@@ -359,6 +364,7 @@ fn options(
         schematic: Some(spec.talos.schematic.clone()).filter(|schematic| !schematic.is_empty()),
         pod_cidr: spec.network.pod_cidr.clone(),
         service_cidr: spec.network.service_cidr.clone(),
+        talos_network: !brings_network && spec.provider == ProviderKind::Sandbox,
         mtu,
         time_servers: Vec::new(),
         mirrors: Default::default(),
