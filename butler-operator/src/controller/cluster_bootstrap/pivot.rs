@@ -2,7 +2,10 @@
 //! made. Its controllers find the machines by their mark and go on with them.
 
 use butler_core::{
-    api::{ClusterBootstrap, LoadBalancerRequest, MachineRequest, names::managers},
+    api::{
+        ClusterBootstrap, LoadBalancerRequest, MachineRequest, cluster_bootstrap::ClusterBootstrapPhase,
+        conditions::types, names::managers,
+    },
     cluster::ApiError,
 };
 use kube::{
@@ -46,7 +49,11 @@ pub(super) async fn hand_over(
     names.push(apply(target, &record).await?);
     let api: Api<ClusterBootstrap> =
         Api::namespaced(target.clone(), &bootstrap.namespace().unwrap_or_default());
-    let status = json!({ "status": bootstrap.status });
+    // That the objects are there is the last thing that was missing.
+    let mut status = bootstrap.status.clone().unwrap_or_default();
+    status.phase = Some(ClusterBootstrapPhase::Ready);
+    status.conditions.retain(|condition| condition.type_ != types::READY);
+    let status = json!({ "status": status });
     let params =
         PatchParams { field_manager: Some(managers::CLUSTER_BOOTSTRAP.to_owned()), ..Default::default() };
     api.patch_status(&bootstrap.name_any(), &params, &Patch::Merge(status))

@@ -43,7 +43,7 @@ impl MadeReport {
         if let Some(talosconfig) = talosconfig {
             next += &format!("  export TALOSCONFIG={}\n", talosconfig.display());
         }
-        session.ui.status(format_args!("try next:\n{next}  kubectl get nodes\n  butleradm doctor"));
+        session.ui.status(format_args!("try next:\n{next}  kubectl get nodes\n  butleradm machine list"));
         if output.output.is_some() {
             session.ui.render(self, format)?;
         }
