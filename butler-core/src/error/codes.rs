@@ -375,6 +375,13 @@ codes! {
     RunAmbiguous = 2002, Invalid, "several runs begin like that",
         "The beginning of an id fits more than one run.",
         ["butleradm bootstrap list"];
+    PlanUnreadable = 2003, Invalid, "the file is not a plan",
+        "A plan is a JSON file that `bootstrap plan --out` wrote, by the same version of this program.",
+        ["butleradm bootstrap plan --config FILE --out plan.json"];
+    PlanMoved = 2004, Conflict, "the world is not as it was when the plan was made",
+        "A plan is carried out only while everything it was made from is as it was: the configuration, the programs, \
+         and what was seen at the provider and on the network. What changed is listed. Nothing was done.",
+        ["butleradm bootstrap plan --config FILE --out plan.json"];
 }
 
 impl fmt::Display for Code {
