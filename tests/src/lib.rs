@@ -34,7 +34,7 @@ pub use control_plane::{Builder, ControlPlane, Request};
 pub use env::Env;
 pub use invocation::{Invocation, Output, Running};
 pub use objects::create;
-pub use parts::part;
+pub use parts::{part, parts};
 pub use provider::{Call, Provider};
 pub use pty::Pty;
 

@@ -71,6 +71,10 @@ pub mod labels {
         USER_TYPE = "butler.butlerlabs.dev/user-type";
         /// Which role of the programs a ClusterRole stands for.
         CLI_ROLE = "butler.butlerlabs.dev/cli-role";
+        /// Name of the ClusterBootstrap that a MachineRequest belongs to.
+        CLUSTER_BOOTSTRAP = "butler.butlerlabs.dev/cluster-bootstrap";
+        /// What the machine of a MachineRequest does in its cluster.
+        ROLE = "butler.butlerlabs.dev/role";
         /// `butler` on virtual machines in Harvester.
         VM_MANAGED_BY = "butler.butlerlabs.dev/managed-by";
         /// `admin-kubeconfig` on the Secret that Steward writes.
@@ -103,10 +107,14 @@ pub mod annotations {
         TALOS_CONFIG_APPLIED = "butler.butlerlabs.dev/talos-config-applied";
         /// `true` on the first User: the server takes over the password's hash.
         SYNC_PASSWORD = "butler.butlerlabs.dev/sync-password";
+        /// Zone of a cloud that a MachineRequest's machine is in.
+        AVAILABILITY_ZONE = "butler.butlerlabs.dev/availability-zone";
         /// Image of a Harvester data volume.
         HARVESTER_IMAGE_ID = "harvesterhci.io/imageId";
         /// Where a Harvester image was fetched from.
         HARVESTER_IMAGE_URL = "harvesterhci.io/image-download-url";
+        /// Version of Kubernetes of a cluster in the making; its kind has no field for it.
+        KUBERNETES_VERSION = "butler.butlerlabs.dev/kubernetes-version";
         /// Tells Helm to leave an object alone when its chart is removed.
         HELM_RESOURCE_POLICY = "helm.sh/resource-policy";
     }
@@ -135,6 +143,8 @@ pub mod finalizers {
         IMAGE_SYNC = "butler.butlerlabs.dev/imagesync";
         /// On LoadBalancerRequests.
         LOAD_BALANCER_REQUEST = "butler.butlerlabs.dev/loadbalancerrequest";
+        /// On ClusterBootstraps.
+        CLUSTER_BOOTSTRAP = "clusterbootstrap.butler.butlerlabs.dev/finalizer";
         /// On ManagementAddons; formed unlike the others.
         MANAGEMENT_ADDON = "managementaddon.butler.butlerlabs.dev/finalizer";
     }
@@ -178,6 +188,10 @@ pub mod managers {
         MACHINE_REQUEST = "butler-controller/machine-request";
         /// Finalizer and status of LoadBalancerRequests.
         LOAD_BALANCER_REQUEST = "butler-controller/load-balancer-request";
+        /// Finalizer and status of ClusterBootstraps, and the requests that they make.
+        CLUSTER_BOOTSTRAP = "butler-controller/cluster-bootstrap";
+        /// Objects that a bootstrap run makes.
+        BOOTSTRAP = "butleradm/bootstrap";
         /// The lease of the controllers.
         LEADER = "butler-controller/leader";
         /// MachineRequests that a person makes.

@@ -2,8 +2,8 @@
 //! it. The operator crate acts on it.
 //!
 //! - [`config`]: the configuration file: read, checked, with every default filled in
+//! - [`objects`]: the objects that a bootstrap begins with
 //! - [`addons`]: what is installed into the new cluster, in which order, as data
-//! - [`objects`]: the objects that a configuration becomes in the temporary cluster
 //! - [`plan`]: what a run will do, and whether the world is still as it was when that was decided
 //! - [`run`]: runs on disk, and what their journals say of them
 

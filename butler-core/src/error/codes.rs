@@ -3,7 +3,8 @@
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
 //! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox,
-//! 18xx controllers, 19xx the programs themselves, 20xx runs of a bootstrap. A number is never reused.
+//! 18xx controllers and, from 1820, the temporary cluster of a bootstrap, from 1850 addons, 19xx the
+//! programs themselves, 20xx runs of a bootstrap. A number is never reused.
 
 use std::{fmt, str::FromStr};
 
@@ -163,6 +164,30 @@ codes! {
     Declined = 1209, Cancelled, "the question was answered with no",
         "Nothing was changed.",
         [];
+    BootstrapConfigInvalid = 1210, Invalid, "the bootstrap configuration is not valid",
+        "One or more keys are missing, misspelt, of the wrong type, or do not fit each other. Every problem is \
+         listed with line and column; nothing was made.",
+        ["butleradm bootstrap validate --config FILE", "butleradm bootstrap schema"];
+    BootstrapConfigMissing = 1211, Invalid, "there is no bootstrap configuration",
+        "No file was named, and there is neither a bootstrap.yaml in this directory nor one in the Butler home.",
+        ["butleradm bootstrap validate --config FILE", "start from one of the examples"];
+    BootstrapConfigUnreadable = 1212, Invalid, "the bootstrap configuration cannot be read",
+        "The file does not exist, belongs to somebody else, or is no file; the system's reason is the cause.",
+        ["ls -l FILE"];
+    SecretUnset = 1213, Invalid, "an environment variable that should hold a secret is not set",
+        "The configuration says {env: NAME}, and there is no variable of that name in this environment, or it is \
+         empty. A variable must be exported to be seen.",
+        ["export NAME", "in a pipeline, pass the secret to the job that runs this command"];
+    SecretFileUnusable = 1214, Invalid, "a file that should hold a secret cannot be used",
+        "The file that is named is missing, unreadable, empty, or not text.",
+        ["ls -l FILE"];
+    SecretFileShared = 1215, Invalid, "a file with a secret can be read by other users",
+        "Whoever can read the file has the secret, so it is refused until only its owner can.",
+        ["chmod 600 FILE"];
+    SecretKeyring = 1216, Invalid, "the keyring does not give the secret",
+        "The configuration says {keyring: NAME}. The keyring of this user is missing or locked, or has no entry of \
+         service `butler` and that account.",
+        ["secret-tool store --label NAME service butler account NAME", "use {env: NAME} or {file: PATH} instead"];
 
     HomeUnknown = 1301, Invalid, "the Butler home directory is not known",
         "Neither BUTLER_HOME nor HOME is set, so there is no place for credentials, settings and runs.",
@@ -362,6 +387,68 @@ codes! {
          all: see that `butleradm serve` runs.",
         ["butleradm machine get NAME", "repeat with a longer --timeout"];
 
+    RuntimeBusy = 1820, Conflict, "another process uses the temporary control plane",
+        "The directory of the temporary control plane is locked by a process that runs. Two at once would destroy \
+         its data.",
+        ["look at the process that is named", "ps -fp PID"];
+    RuntimeNoSpace = 1821, Quota, "there is not enough space for the temporary cluster",
+        "The file system that would hold the temporary cluster has too little space left. Nothing was started.",
+        ["df -h DIRECTORY", "set BUTLER_HOME to another file system", "docker system df"];
+    RuntimeLeftovers = 1822, Failed, "something of the temporary cluster is still there",
+        "After the temporary cluster was removed, a process, a container or a file of it was still found.",
+        ["look at what is named", "repeat the command"];
+    EngineMissing = 1823, NotFound, "there is no container engine",
+        "KIND runs its cluster in containers, and the program of the container engine is not on PATH. The `process` \
+         runtime needs no container engine.",
+        ["install Docker, Podman or nerdctl", "set `bootstrapCluster.runtime: process` in the configuration"];
+    EngineNotRunning = 1824, Transient, "the container engine does not answer",
+        "Its program is there, but nothing answers at its socket: the engine is stopped, or DOCKER_HOST names \
+         another place.",
+        ["docker info", "sudo systemctl start docker", "check DOCKER_HOST"];
+    EngineDenied = 1825, Forbidden, "this user may not use the container engine",
+        "The socket of the container engine belongs to others. Members of the engine's group are as powerful as \
+         root on this computer.",
+        ["sudo usermod -aG docker $USER", "log in again, then: docker info"];
+    EngineTooOld = 1826, Failed, "the container engine is too old",
+        "The version of KIND that Butler works with needs a newer container engine.",
+        ["docker version", "update the container engine"];
+    EngineFailed = 1827, Failed, "the container engine or kind did not do what was asked",
+        "A command of the container engine or of `kind` failed; its own words are the cause.",
+        ["docker ps -a", "docker info", "repeat the command"];
+    RuntimePortTaken = 1828, Conflict, "a port that the local cluster publishes is taken",
+        "Another process listens on the port of this computer at which the console is to answer.",
+        ["ss -ltnp", "choose another port: `providerConfig.local.consolePort`"];
+    ClusterNotOurs = 1829, Conflict, "a KIND cluster of that name exists and belongs to somebody else",
+        "A cluster that this run did not make is never touched: it may be another run's, or a person's.",
+        ["kind get clusters", "kind delete cluster --name NAME"];
+    RuntimeSettings = 1830, Invalid, "a setting of the temporary cluster is not valid",
+        "A host alias, a name server, a certificate file or the name of the cluster cannot be used.",
+        ["correct the value that is named"];
+    AddonSourceMissing = 1851, Invalid, "a chart or manifest of an addon is not there",
+        "The repository, registry or mirror was asked and does not have that chart, version or file, or what it \
+         has is not what was published. Trying again will not help.",
+        ["helm show chart CHART --repo URL --version VERSION", "look into the directory that `charts.mirror` names"];
+    AddonSourceUnreachable = 1852, Transient, "a chart or manifest of an addon could not be fetched",
+        "The server that has it could not be reached, was busy, or broke off. It is tried again until the \
+         deadline of the step. A mirror makes it work without a way out.",
+        ["check the way to the server that is named", "set `charts.mirror` in the bootstrap configuration"];
+    ReleaseFailed = 1853, Failed, "helm could not install an addon",
+        "helm was run and said no; its own last words are the cause. A release that it left half made is \
+         repaired or taken away by the next try.",
+        ["helm status RELEASE -n NAMESPACE", "kubectl -n NAMESPACE get pods,events"];
+    AddonLate = 1854, Timeout, "an addon was not ready in time",
+        "Everything was applied, but its workloads were not available before the deadline: images that cannot \
+         be pulled, nodes without room, volumes without storage.",
+        ["kubectl -n NAMESPACE get pods", "kubectl -n NAMESPACE describe pods"];
+    AddonInvalid = 1855, Invalid, "an addon cannot be installed as it is described",
+        "The manifests are not valid, want a value that nobody gives, or the step asks for something that this \
+         version cannot do.",
+        ["read the cause", "kubectl get clusterbootstrap -A -o yaml"];
+    AddonCredential = 1856, Unauthenticated, "an addon needs a credential that is not there",
+        "A step takes a value from the provider's credentials, and the Secret that the ProviderConfig names \
+         does not have that key.",
+        ["kubectl get providerconfig NAME -o yaml", "add the key to the Secret that spec.credentialsRef names"];
+
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",
         ["repeat with -v and report what it prints"];
@@ -375,13 +462,41 @@ codes! {
     RunAmbiguous = 2002, Invalid, "several runs begin like that",
         "The beginning of an id fits more than one run.",
         ["butleradm bootstrap list"];
-    PlanUnreadable = 2003, Invalid, "the file is not a plan",
+    RunHeld = 2003, Conflict, "another process works on this cluster",
+        "A cluster is made by one process at a time, and the one that is named still lives.",
+        ["butleradm bootstrap status", "butleradm bootstrap abort"];
+    RunNotResumable = 2004, Conflict, "the run cannot be taken up",
+        "It reached its end, or everything it made was removed.",
+        ["butleradm bootstrap list"];
+    PlanUnreadable = 2005, Invalid, "the file is not a plan",
         "A plan is a JSON file that `bootstrap plan --out` wrote, by the same version of this program.",
         ["butleradm bootstrap plan --config FILE --out plan.json"];
-    PlanMoved = 2004, Conflict, "the world is not as it was when the plan was made",
+    PlanMoved = 2006, Conflict, "the world is not as it was when the plan was made",
         "A plan is carried out only while everything it was made from is as it was: the configuration, the programs, \
          and what was seen at the provider and on the network. What changed is listed. Nothing was done.",
         ["butleradm bootstrap plan --config FILE --out plan.json"];
+    BootstrapFailed = 2010, Bootstrap, "the management cluster was not made",
+        "A step failed in a way that another try does not mend by itself. What was made stays as it is; the \
+         run's journal knows all of it.",
+        ["butleradm bootstrap status", "butleradm bootstrap logs", "butleradm bootstrap resume",
+         "butleradm bootstrap destroy"];
+    BootstrapTimeout = 2011, Timeout, "the management cluster was not ready in time",
+        "The limit of --timeout was reached. What was made stays as it is, and the run can be taken up.",
+        ["butleradm bootstrap resume", "repeat with a longer --timeout"];
+    MachineNameTaken = 2012, Conflict, "a machine of that name exists",
+        "The provider has a machine with a name that the new cluster needs, and it does not carry the mark of \
+         this run. It is left alone.",
+        ["choose another cluster.name", "remove the machine at the provider"];
+    VipAnswers = 2013, Conflict, "something answers at the shared address",
+        "network.vip must be free: the control planes of the new cluster take it over. Something listens there \
+         on port 6443 now.",
+        ["choose another network.vip"];
+    ClusterTaken = 2014, Conflict, "another run has this cluster",
+        "A cluster of that name was made, or begun, by the run that is named, and was not destroyed.",
+        ["butleradm bootstrap resume RUN", "butleradm bootstrap destroy RUN", "choose another cluster.name"];
+    DestroyIncomplete = 2015, Failed, "something is left after everything was removed",
+        "The provider still lists what is named after its removal was asked for.",
+        ["butleradm bootstrap destroy RUN"];
 }
 
 impl fmt::Display for Code {

@@ -209,7 +209,8 @@ fn open_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-fn lock(journal: &Path) -> Result<File, JournalError> {
+/// Locks the file beside `journal` and signs it; whoever comes second learns who holds it.
+pub(crate) fn lock(journal: &Path) -> Result<File, JournalError> {
     let path = journal.with_extension("lock");
     let write = |source| JournalError::Write { path: path.clone(), source };
     let mut file = open_private(&path).map_err(write)?;

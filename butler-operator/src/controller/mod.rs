@@ -20,6 +20,7 @@
 //! come by watch, a Secret itself is read when it changes, and what is written is compared before.
 
 mod backoff;
+mod cluster_bootstrap;
 mod condition;
 mod error;
 mod failure;
@@ -44,6 +45,7 @@ use kube::Client;
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
+pub use cluster_bootstrap::{Workbench, kubeconfig, machine_names};
 pub use error::ControllerError;
 pub use leader::Election;
 pub use runner::{Next, Reconciler};
@@ -83,6 +85,13 @@ impl fmt::Debug for Controller {
 
 /// Every controller.
 pub const CONTROLLERS: &[Controller] = &[
+    Controller::of::<cluster_bootstrap::ClusterBootstraps>(&[
+        "ClusterBootstrap",
+        "MachineRequest",
+        "LoadBalancerRequest",
+        "ProviderConfig",
+        "Secret",
+    ]),
     Controller::of::<load_balancer_request::LoadBalancerRequests>(&[
         "LoadBalancerRequest",
         "ProviderConfig",
@@ -108,6 +117,8 @@ pub struct Options {
     pub connect: Connect,
     /// How long things may take.
     pub timing: Timing,
+    /// What a bootstrap works with; without it ClusterBootstraps are left alone.
+    pub bootstrap: Option<Arc<Workbench>>,
 }
 
 /// How long things may take, and how often they are looked at.
@@ -162,6 +173,7 @@ pub struct Context {
     owner: String,
     providers: Providers,
     timing: Timing,
+    bootstrap: Option<Arc<Workbench>>,
     metrics: Arc<Metrics>,
     health: Health,
     board: Board,
@@ -337,6 +349,7 @@ impl Service {
             sources,
             owner,
             timing: self.options.timing,
+            bootstrap: self.options.bootstrap.clone(),
             metrics: self.metrics.clone(),
             health: self.health.clone(),
             board: Board::new(self.client.clone(), &self.options.identity),

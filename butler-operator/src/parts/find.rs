@@ -199,7 +199,7 @@ impl Parts {
 }
 
 /// The programs of that name on `PATH`, in order.
-pub(super) fn programs(environment: &Environment, name: &str) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn programs(environment: &Environment, name: &str) -> impl Iterator<Item = PathBuf> {
     environment.paths(env::PATH).into_iter().map(move |dir| dir.join(name)).filter(|path| {
         fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     })

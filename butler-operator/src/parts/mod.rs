@@ -19,6 +19,7 @@ use butler_core::settings::{Environment, Home, Settings};
 pub use build::BuildError;
 pub use download::DownloadError;
 pub use error::PartError;
+pub(crate) use find::programs;
 pub use find::{Found, Passed, Reason, Search, Source};
 pub use install::{Installed, Origin};
 pub use table::{

@@ -2,6 +2,8 @@
 //! management cluster exists. It is a cache: whatever it holds can be made again from the run's journal.
 
 mod error;
+pub mod kind;
+mod process;
 
 use std::{fmt, path::PathBuf};
 
@@ -9,6 +11,8 @@ use async_trait::async_trait;
 use butler_core::{bootstrap::config::RuntimeKind, event::Reporter};
 
 pub use error::RuntimeError;
+pub use kind::{KindRuntime, KindRuntimeOptions};
+pub use process::{ProcessRuntime, ProcessRuntimeOptions};
 
 /// Something that runs a temporary control plane.
 #[async_trait]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{host::HostError, socket::CallError};
 use crate::{
     parts::PartError,
+    plane::PlaneError,
     process::{LogTail, ProcessError},
 };
 
@@ -43,6 +44,12 @@ pub enum SandboxError {
         name: String,
         /// Who holds it.
         pid: u32,
+    },
+    /// It is not one of machines only.
+    #[error("sandbox `{name}` has a management plane of its own")]
+    HasPlatform {
+        /// The sandbox.
+        name: String,
     },
     /// The disk is nearly full.
     #[error("`{}` has {free} MiB free, and a sandbox needs {needed} MiB to start", dir.display())]
@@ -142,6 +149,17 @@ pub enum SandboxError {
     },
 }
 
+impl From<PlaneError> for SandboxError {
+    fn from(error: PlaneError) -> Self {
+        match error {
+            PlaneError::Read { path, source } => Self::Read { path, source },
+            PlaneError::Home(error) => Self::Home(error),
+            PlaneError::Pki(error) => Self::Pki(error),
+            PlaneError::Api(error) => Self::Api(error),
+        }
+    }
+}
+
 /// An error of the supervisor, on its way to whoever started it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -175,6 +193,7 @@ impl Diagnose for SandboxError {
             Self::Layout { .. } => Code::SandboxLayout,
             Self::NotRunning { .. } => Code::SandboxNotRunning,
             Self::Busy { .. } => Code::SandboxBusy,
+            Self::HasPlatform { .. } => Code::SandboxHasPlatform,
             Self::NoSpace { .. } => Code::SandboxNoSpace,
             Self::NotReady { .. } => Code::SandboxNotReady,
             Self::Lost { .. } | Self::Call { .. } => Code::SandboxLost,
@@ -222,6 +241,9 @@ impl Diagnose for SandboxError {
             }
             Self::NotRunning { name } => vec![named(name, "up")],
             Self::Busy { name, .. } => vec![named(name, "status"), named(name, "down")],
+            Self::HasPlatform { name } => {
+                vec!["name another sandbox in providerConfig.sandbox.name".to_owned(), named(name, "reset")]
+            }
             Self::NoSpace { dir, .. } => vec![
                 format!("df -h {}", dir.display()),
                 "set BUTLER_HOME to a directory on another file system".to_owned(),

@@ -6,6 +6,8 @@
 //! | `lock`, `up.lock` | held by the supervisor, by whoever starts one |
 //! | `host.sock`, `control.sock` | where the host and the supervisor are spoken to |
 //! | `kubeconfig` | the administrator's way to the management API server |
+//! | `kind` | `machines` where a bootstrap makes the management plane, on machines of this sandbox |
+//! | `management.json` | what controllers of that management plane must know, once it is there |
 //! | `network.json`, `ports.json` | addresses that are kept |
 //! | `pki/`, `etcd/` | the management plane |
 //! | `machines/`, `load-balancers/`, `images.json`, `host.ndjson`, `discovery/` | the host's |
@@ -23,6 +25,7 @@ use butler_core::settings::{
 use fs_err as fs;
 
 use super::{SandboxError, host::is_label};
+use crate::process::free_mib;
 
 /// The layout this program knows.
 pub const LAYOUT: u32 = 1;
@@ -34,6 +37,19 @@ const NEEDED_MIB: u64 = 400;
 pub struct Place {
     name: String,
     dir: PathBuf,
+}
+
+/// What a sandbox is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Composition {
+    /// A management plane of its own, and machines.
+    Platform,
+    /// Machines; a bootstrap makes a management plane of them.
+    Machines,
+}
+
+impl Composition {
+    const MACHINES: &str = "machines";
 }
 
 /// A name that no sandbox can have.
@@ -82,6 +98,10 @@ impl Place {
         control_socket = "control.sock";
         /// The administrator's kubeconfig.
         kubeconfig = "kubeconfig";
+        /// What the sandbox is made of.
+        kind = "kind";
+        /// What controllers of a management cluster on machines of this sandbox must know.
+        management = "management.json";
         /// The addresses of machines.
         network = "network.json";
         /// The ports of the management plane.
@@ -96,6 +116,26 @@ impl Place {
         logs = "logs";
         /// The supervisor's own log.
         supervisor_log = "supervisor.log";
+    }
+
+    /// What the sandbox is made of.
+    pub fn composition(&self) -> Composition {
+        match fs::read_to_string(self.kind()) {
+            Ok(kind) if kind.trim() == Composition::MACHINES => Composition::Machines,
+            _ => Composition::Platform,
+        }
+    }
+
+    /// Makes it a sandbox of machines only. One that has a management plane of its own is refused.
+    pub fn only_machines(&self) -> Result<(), SandboxError> {
+        if self.composition() == Composition::Machines {
+            return Ok(());
+        }
+        if self.exists() {
+            return Err(SandboxError::HasPlatform { name: self.name.clone() });
+        }
+        make_private_dir(&self.dir)?;
+        Ok(write_private(&self.kind(), format!("{}\n", Composition::MACHINES).as_bytes())?)
     }
 
     /// The log of a part.
@@ -142,13 +182,13 @@ impl Place {
     }
 
     fn check_space(&self) -> Result<(), SandboxError> {
-        // A system that does not say is believed.
-        let Ok(system) = rustix::fs::statvfs(&self.dir) else { return Ok(()) };
-        let free = system.f_bavail.saturating_mul(system.f_frsize) >> 20;
-        if free >= NEEDED_MIB {
-            return Ok(());
+        match free_mib(&self.dir) {
+            Some(free) if free < NEEDED_MIB => {
+                Err(SandboxError::NoSpace { dir: self.dir.clone(), free, needed: NEEDED_MIB })
+            }
+            // A system that does not say is believed.
+            _ => Ok(()),
         }
-        Err(SandboxError::NoSpace { dir: self.dir.clone(), free, needed: NEEDED_MIB })
     }
 }
 

@@ -41,6 +41,7 @@ pub(crate) fn options(provider: &Provider, timing: Timing) -> Options {
         owner: Some(OWNER.to_owned()),
         connect: provider.connect(),
         timing,
+        bootstrap: None,
     }
 }
 

@@ -77,6 +77,7 @@ pub(crate) fn run(args: ServeArgs, session: &Session) -> CommandResult {
             owner: args.owner,
             connect: Arc::new(registry::connect),
             timing: Timing { machine: args.machine_timeout, ..Timing::default() },
+            bootstrap: None,
         };
         let service = Service::new(connection.client, options).await?;
         tracing::info!(server = connection.server, identity = %connection.source, "connected");

@@ -59,6 +59,7 @@ impl Platform {
             owner: None,
             connect: provider.connect(),
             timing: Timing { pending: Duration::from_millis(100), ..Timing::default() },
+            bootstrap: None,
         };
         tokio::spawn(controller::run(client.clone(), options, stop.clone()));
         Ok(Self { plane, client, provider, env: Arc::new(Env::new()?), stop })

@@ -2,11 +2,57 @@
 //!
 //! A step is one line of the ClusterBootstrap's `status.addonsInstalled`. It says what to install and
 //! what must be there before; how that is done is the business of an installer in the operator crate.
+//!
+//! [`plan_addons`] makes the steps from objects alone, so a controller that was started again makes the
+//! same ones. It is one list of decisions, read from top to bottom; what a step holds is made beside it:
+//!
+//! - `charts`: releases of other people's charts; `versions`: which version of everything
+//! - `cloud`: controller managers of clouds; `capi`: Cluster API, in steps that can each be repeated
+//! - `platform`: Butler's own: definitions, provider, settings, controllers, console
+//!
+//! # What is absent
+//!
+//! An absent `cni`, `storage`, `loadBalancer` or `gitOps` block means that nothing is installed; every
+//! other absent block means that the addon is. In a block that is there, `enabled: false` is always
+//! honoured, and `type: none` is too.
+//!
+//! # The sandbox
+//!
+//! Its machines run no containers, but everything else about them is real: Helm works, and Deployments
+//! become available. So as not to need a network, it gets only what this program carries: definitions,
+//! provider, settings. A chart or published manifest comes along when its block is in the
+//! ClusterBootstrap, or when the mirror offers it. Its supervisor runs the controllers, so they are not
+//! installed as Pods.
+//!
+//! # Values that are secrets
+//!
+//! No step holds one. In objects, values and variables these stand for a text that an installer makes
+//! when it needs it:
+//!
+//! - `{"fromCredentials": KEY}`: a value of the provider's credentials; with `"optional": true` the place
+//!   is left out when there is none
+//! - `{"joined": [TEXT, …]}`: texts one after the other, each of which may be such a reference
+//! - `{"asJson": VALUE}`: a document as text, with references inside filled in
+//!
+//! and each may add `"encode": "base64"`.
+
+mod capi;
+mod charts;
+mod cloud;
+mod nodes;
+mod plan;
+mod platform;
+#[cfg(test)]
+mod tests;
+pub mod versions;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use nodes::{NodeMachine, node_machines};
+pub use plan::{AddonInput, plan_addons, unsupported};
 
 /// One thing to install.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +92,8 @@ pub enum AddonAction {
     Definitions,
     /// Writes the provider's ids on the nodes, from the MachineRequests.
     NodeProviderIds,
+    /// Puts the nodes into the backend pool of the provider's load balancer.
+    BackendPool,
 }
 
 /// A Helm release.
@@ -96,8 +144,9 @@ pub struct PublishedManifests {
     pub sha256: Option<String>,
     /// Variables of the form `${NAME}` and `${NAME:=default}`: values, or keys of the credentials.
     pub variables: Vec<(String, Value)>,
-    /// Definitions that must be served before the step is done.
+    /// Definitions that must be served before the step is done, besides those in the file.
     pub established: Vec<String>,
-    /// Namespaces whose deployments must be available before the step is done.
+    /// Namespaces whose deployments must be available before the step is done, besides the deployments in
+    /// the file.
     pub available: Vec<String>,
 }

@@ -3,19 +3,38 @@
 //! [`Config`] is what the rest of the program works with: addresses are addresses, legacy spellings are
 //! gone, and secrets are [`SecretSource`]s, which say where a value is and show it to nobody.
 
+mod build;
+mod check;
+mod defaults;
+mod format;
+mod keys;
+mod load;
+mod problem;
 mod provider;
+mod schema;
 mod secret;
+mod tree;
+mod values;
+mod versions;
+mod walk;
+
+#[cfg(test)]
+mod tests;
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::Ipv4Net;
 use semver::Version;
 
+pub use load::{Loaded, SecretUse, Source, load, read, search};
+pub use problem::{ConfigError, Excerpt, Problem, Severity};
 pub use provider::{
     AwsConfig, AzureConfig, GcpConfig, HarvesterConfig, LocalConfig, NutanixConfig, ProviderSettings,
     ProxmoxConfig, ProxmoxCredentials, SandboxConfig,
 };
-pub use secret::SecretSource;
+pub use schema::schema;
+pub use secret::{Keyring, KeyringError, NoKeyring, SecretError, SecretSource};
+pub use versions::{DEFAULT_TALOS, SANDBOX_KUBERNETES, SANDBOX_TALOS};
 
 use crate::api::{
     butler_config::MultiTenancyMode,

@@ -66,9 +66,9 @@ pub(super) fn usual(phase: &str, provider: &ProviderKind, runtime: RuntimeKind) 
         matches!(provider, ProviderKind::Aws | ProviderKind::Azure | ProviderKind::Gcp),
     );
     match phase {
-        "CreatingTemporaryCluster" if kind => 30,
-        "CreatingTemporaryCluster" => 4,
-        "CreatingObjects" => 3,
+        "StartingTemporaryCluster" if kind => 30,
+        "StartingTemporaryCluster" => 4,
+        "DeployingCRDs" => 3,
         "ProvisioningMachines" if sandbox => 3,
         "ProvisioningMachines" if cloud => 120,
         "ProvisioningMachines" => 180,

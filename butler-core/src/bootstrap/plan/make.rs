@@ -64,6 +64,27 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     }
 }
 
+/// The machines that a configuration asks for, control planes first: name, and whether it is one.
+pub(super) fn machine_names(config: &Config) -> Vec<(String, bool)> {
+    if config.provider_kind() == ProviderKind::Local {
+        return Vec::new();
+    }
+    let (control_planes, workers) = match config.cluster.topology {
+        Topology::SingleNode => (1, 0),
+        _ => config.machines(),
+    };
+    let cluster = &config.cluster.name;
+    let first = (0..control_planes).map(|index| (format!("{cluster}-cp-{index}"), true));
+    first.chain((0..workers).map(|index| (format!("{cluster}-worker-{index}"), false))).collect()
+}
+
+/// Name of the LoadBalancerRequest; none where control planes are reached another way.
+fn load_balancer_name(config: &Config) -> Option<String> {
+    let has_them = config.provider.is_cloud() || config.provider_kind() == ProviderKind::Sandbox;
+    let wanted = has_them && config.cluster.topology != Topology::SingleNode && config.network.vip.is_none();
+    wanted.then(|| format!("{}-cp-lb", config.cluster.name))
+}
+
 fn steps(config: &Config, addons: &[AddonStep]) -> Vec<Step> {
     let (provider, runtime) = (config.provider_kind(), config.bootstrap_cluster.runtime);
     let local = provider == ProviderKind::Local;
@@ -78,8 +99,10 @@ fn steps(config: &Config, addons: &[AddonStep]) -> Vec<Step> {
         expected_seconds: expect::usual(id, &provider, runtime),
     };
     let mut steps = vec![
-        phase("CreatingTemporaryCluster", temporary),
-        phase("CreatingObjects", "put Butler's definitions and the objects of the run into it"),
+        phase("CheckingTheWorld", "look for names and addresses that are taken, and for missing programs"),
+        phase("StartingTemporaryCluster", temporary),
+        phase("DeployingCRDs", "put Butler's definitions into it"),
+        phase("CreatingBootstrap", "put the objects of the run into it"),
     ];
     if !local {
         steps.extend([
@@ -95,6 +118,9 @@ fn steps(config: &Config, addons: &[AddonStep]) -> Vec<Step> {
     }));
     steps.push(phase("Pivoting", "hand the objects of the run over to the management cluster"));
     steps.push(phase("SavingCredentials", "write kubeconfig and talosconfig for you"));
+    if provider == ProviderKind::Sandbox {
+        steps.push(phase("StartingControllers", "start Butler's controllers beside the simulated machines"));
+    }
     if !local {
         steps.push(phase("RemovingTemporaryCluster", "remove the temporary cluster"));
     }
@@ -132,10 +158,10 @@ fn planned_objects(config: &Config, addons: &[AddonStep]) -> Vec<PlannedObject> 
         planned.extend(secrets.map(|name| object("Secret", name)));
     }
     planned.extend(config.network_pool.as_ref().map(|pool| object("NetworkPool", pool.name.clone())));
-    planned.push(object("ProviderConfig", objects::provider_name(cluster)));
+    planned.push(object("ProviderConfig", objects::provider_name(config)));
     planned.push(object("ClusterBootstrap", cluster.clone()));
-    planned.extend(objects::load_balancer_name(config).map(|name| object("LoadBalancerRequest", name)));
-    planned.extend(objects::machine_names(config).into_iter().map(|(name, _)| object("MachineRequest", name)));
+    planned.extend(load_balancer_name(config).map(|name| object("LoadBalancerRequest", name)));
+    planned.extend(machine_names(config).into_iter().map(|(name, _)| object("MachineRequest", name)));
     for step in addons {
         match &step.action {
             AddonAction::Chart(release) => {
@@ -191,7 +217,7 @@ fn machines(config: &Config) -> Vec<PlannedMachine> {
             image: image.clone(),
         }
     };
-    objects::machine_names(config).into_iter().map(machine).collect()
+    machine_names(config).into_iter().map(machine).collect()
 }
 
 /// What machines boot from at the provider, in the provider's own words.
@@ -215,7 +241,7 @@ fn machine_image(config: &Config) -> Option<String> {
 
 fn addresses(config: &Config) -> Addresses {
     let network = &config.network;
-    let (endpoint, from) = match (network.vip, objects::load_balancer_name(config)) {
+    let (endpoint, from) = match (network.vip, load_balancer_name(config)) {
         _ if config.provider_kind() == ProviderKind::Local => (None, "the port that KIND publishes"),
         (Some(vip), _) => (Some(format!("https://{vip}:6443")), "the address that control planes share"),
         (None, Some(_)) => (None, "the provider's load balancer, once it exists"),

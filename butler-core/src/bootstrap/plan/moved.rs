@@ -68,7 +68,7 @@ impl Plan {
         let mut moved = Vec::new();
         compare("", &value(self), &value(now), &mut moved);
         let looked_at = |moved: &Moved| {
-            let fact = moved.path.strip_prefix("world.").is_some_and(|fact| !fact.contains(['.', '[']));
+            let fact = moved.path.starts_with("world.") && !moved.path.contains('[');
             !fact || !(moved.then.is_null() || moved.now.is_null())
         };
         moved.retain(looked_at);
@@ -84,10 +84,12 @@ fn compare(path: &str, then: &Value, now: &Value, moved: &mut Vec<Moved>) {
     }
     match (then, now) {
         (Value::Object(before), Value::Object(after)) => {
-            let names: BTreeMap<&String, ()> = before.keys().chain(after.keys()).map(|name| (name, ())).collect();
+            let names: BTreeMap<&String, ()> =
+                before.keys().chain(after.keys()).map(|name| (name, ())).collect();
             for name in names.into_keys() {
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                let field = |object: &serde_json::Map<String, Value>| object.get(name).cloned().unwrap_or_default();
+                let field =
+                    |object: &serde_json::Map<String, Value>| object.get(name).cloned().unwrap_or_default();
                 compare(&path, &field(before), &field(after), moved);
             }
         }
@@ -107,7 +109,11 @@ fn compare(path: &str, then: &Value, now: &Value, moved: &mut Vec<Moved>) {
                 let order = |items: &[(String, &Value)]| {
                     Value::from(items.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>().join(", "))
                 };
-                moved.push(Moved { path: format!("order of {path}"), then: order(&before), now: order(&after) });
+                moved.push(Moved {
+                    path: format!("order of {path}"),
+                    then: order(&before),
+                    now: order(&after),
+                });
             }
         }
         _ => moved.push(Moved { path: path.to_owned(), then: then.clone(), now: now.clone() }),

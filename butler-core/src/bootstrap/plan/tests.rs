@@ -50,13 +50,23 @@ fn config() -> Config {
         network_pool: None,
         provider_network: None,
         provider: ProviderSettings::Sandbox(SandboxConfig::default()),
-        bootstrap_cluster: BootstrapClusterConfig { runtime: RuntimeKind::Process, kind: KindConfig::default() },
+        bootstrap_cluster: BootstrapClusterConfig {
+            runtime: RuntimeKind::Process,
+            kind: KindConfig::default(),
+        },
     }
 }
 
 fn step(key: &str, action: AddonAction) -> AddonStep {
     let deadline = Duration::from_secs(300);
-    AddonStep { key: key.into(), title: key.to_uppercase(), requires: Vec::new(), action, optional: false, deadline }
+    AddonStep {
+        key: key.into(),
+        title: key.to_uppercase(),
+        requires: Vec::new(),
+        action,
+        optional: false,
+        deadline,
+    }
 }
 
 fn addons() -> Vec<AddonStep> {
@@ -104,8 +114,10 @@ fn a_plan_names_everything_that_will_be_made() {
     assert_eq!(
         ids,
         [
-            "CreatingTemporaryCluster",
-            "CreatingObjects",
+            "CheckingTheWorld",
+            "StartingTemporaryCluster",
+            "DeployingCRDs",
+            "CreatingBootstrap",
             "ProvisioningMachines",
             "ConfiguringTalos",
             "BootstrappingCluster",
@@ -114,6 +126,7 @@ fn a_plan_names_everything_that_will_be_made() {
             "InstallingAddons/gateway",
             "Pivoting",
             "SavingCredentials",
+            "StartingControllers",
             "RemovingTemporaryCluster",
         ]
     );
@@ -129,7 +142,8 @@ fn a_plan_names_everything_that_will_be_made() {
     assert_eq!(of(Place::Temporary, "LoadBalancerRequest"), 0, "the VIP is the way in");
     assert_eq!((of(Place::Management, "Release"), of(Place::Management, "Pool")), (1, 1));
     assert_eq!(plan.addresses.endpoint.as_deref(), Some("https://10.0.0.5:6443"));
-    let images: Vec<_> = plan.images.iter().map(|image| (image.name.as_str(), image.digest.as_deref())).collect();
+    let images: Vec<_> =
+        plan.images.iter().map(|image| (image.name.as_str(), image.digest.as_deref())).collect();
     assert_eq!(
         images,
         [("example.org/installer:v1", None), ("example.org/vip:v1@sha256:00", Some("sha256:00"))],
@@ -201,7 +215,10 @@ fn what_moved_is_named_with_then_and_now() {
     fewer.machines.pop();
     fewer.charts.swap(0, 1);
     let words: Vec<String> = before.moved(&fewer).iter().map(ToString::to_string).collect();
-    assert_eq!(words[0], "order of charts was `net/net, gateway/gateway-v1` and is `gateway/gateway-v1, net/net`");
+    assert_eq!(
+        words[0],
+        "order of charts was `net/net, gateway/gateway-v1` and is `gateway/gateway-v1, net/net`"
+    );
     assert!(words[1].starts_with("machines[m-worker-0] is gone: it was cpu 2"), "{words:?}");
     assert_eq!(words.len(), 2);
 }
@@ -229,9 +246,18 @@ fn time_is_learned_from_runs_of_the_same_provider_that_went_through() {
         let facts = json!({"cluster": "m", "provider": provider, "runtime": "process", "configSha256": "", "version": "0"});
         let mut kinds = vec![
             (0, EventKind::Intent { step: "run".into(), data: facts }),
-            (0, EventKind::Intent { step: "session".into(), data: json!({"verb": "run", "pid": 1, "host": "h"}) }),
+            (
+                0,
+                EventKind::Intent {
+                    step: "session".into(),
+                    data: json!({"verb": "run", "pid": 1, "host": "h"}),
+                },
+            ),
             (1, EventKind::PhaseStarted { phase: "ProvisioningMachines".into() }),
-            (seconds, EventKind::PhaseFinished { phase: "ProvisioningMachines".into(), result: Outcome::Succeeded }),
+            (
+                seconds,
+                EventKind::PhaseFinished { phase: "ProvisioningMachines".into(), result: Outcome::Succeeded },
+            ),
         ];
         kinds.extend(end.map(|outcome| (seconds + 5, EventKind::finished(outcome))));
         let events: Vec<Event> = (1..)
@@ -258,5 +284,5 @@ fn time_is_learned_from_runs_of_the_same_provider_that_went_through() {
     let input = PlanInput { config: &config, addons: &[], images: Vec::new(), past, world: World::default() };
     let plan = plan(&input);
     assert_eq!(plan.expected, Expected { seconds: 25, past_runs: 3 });
-    assert_eq!(plan.steps[2].expected_seconds, 19);
+    assert_eq!(plan.steps[4].expected_seconds, 19);
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     error::{Code, Diagnose},
-    event::JournalError,
+    event::{JournalError, journal::Holder},
     nearest::nearest,
 };
 
@@ -31,6 +31,14 @@ pub enum RunError {
         /// The runs.
         ids: Vec<String>,
     },
+    /// Another process works on the cluster.
+    #[error("cluster `{cluster}` is being worked on by {holder}")]
+    Held {
+        /// The cluster.
+        cluster: String,
+        /// Who works on it.
+        holder: Holder,
+    },
     /// A directory cannot be read.
     #[error("cannot read `{}`", path.display())]
     Read {
@@ -50,6 +58,7 @@ impl Diagnose for RunError {
         match self {
             Self::None | Self::Unknown { .. } => Code::RunUnknown,
             Self::Ambiguous { .. } => Code::RunAmbiguous,
+            Self::Held { .. } => Code::RunHeld,
             Self::Read { .. } => Code::FileUnreadable,
             Self::Journal(error) => error.code(),
         }
@@ -64,6 +73,10 @@ impl Diagnose for RunError {
                 .collect(),
             Self::Ambiguous { .. } => vec!["butleradm bootstrap list".to_owned()],
             Self::None => vec!["butleradm bootstrap --config FILE".to_owned()],
+            Self::Held { cluster, .. } => vec![
+                format!("butleradm bootstrap status {cluster}"),
+                format!("butleradm bootstrap abort {cluster}"),
+            ],
             Self::Read { .. } => Vec::new(),
             Self::Journal(error) => error.hints(),
         }

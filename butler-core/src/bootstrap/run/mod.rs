@@ -26,10 +26,10 @@ pub use state::{Machine, PhaseTime, RunFacts, RunState, Session, Stage, Verb};
 
 use crate::{
     event::{
-        RunId,
+        JournalError, RunId,
         journal::{self, Holder},
     },
-    settings::Home,
+    settings::{Home, home::make_private_dir},
 };
 
 /// A run on disk, and how far it is or why that cannot be told.
@@ -50,6 +50,15 @@ impl Runs {
     /// The directory of one run, existing or not.
     pub fn dir(&self, id: &RunId) -> RunDir {
         RunDir { dir: self.dir.join(id.as_str()), id: id.clone() }
+    }
+
+    /// Makes this process the only one that works on a cluster, for as long as the file is held.
+    pub fn claim(&self, cluster: &str) -> Result<std::fs::File, RunError> {
+        make_private_dir(&self.dir).map_err(JournalError::from)?;
+        journal::lock(&self.dir.join(format!("{cluster}.claim"))).map_err(|error| match error {
+            JournalError::Held { holder, .. } => RunError::Held { cluster: cluster.to_owned(), holder },
+            error => error.into(),
+        })
     }
 
     /// Every run, oldest first. One whose journal is damaged is among them, with what is wrong.

@@ -192,9 +192,11 @@ impl RunState {
         unfinished.or(self.phases.last()).map(|phase| phase.phase.as_str())
     }
 
-    /// True when the result of an effect is known.
-    pub fn is_done(&self, events: &[Event], step: &str) -> bool {
-        events.iter().any(|event| matches!(&event.kind, EventKind::Result { step: done, .. } if done == step))
+    /// True when something may exist outside because of the run: it was announced and not removed.
+    pub fn has_effects(&self) -> bool {
+        self.machines.values().any(|machine| !machine.removed)
+            || !self.open.is_empty()
+            || self.stage == Stage::Succeeded
     }
 
     fn take(&mut self, event: &Event) {

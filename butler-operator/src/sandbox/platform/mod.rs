@@ -9,19 +9,16 @@ pub use identities::Identities;
 pub use objects::install;
 pub use ports::{Moved, PlanePorts};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
 use crate::{
     parts::{self, Part},
-    plane::{ApiServer, ControllerManager, Etcd},
+    plane::{ApiServer, ControllerManager, Etcd, ISSUER, SERVICE_RANGE},
     sandbox::machine::NodeParts,
 };
-
-/// Addresses of Services, which nobody reaches in a sandbox.
-const SERVICE_RANGE: &str = "10.96.0.0/16";
 
 /// The real programs a sandbox runs.
 pub static PARTS: [&Part; 4] =
@@ -65,7 +62,7 @@ pub(super) fn api_server(place: &Place, ports: &PlanePorts, identities: &Identit
         etcd_tls: identities.etcd_client.clone(),
         serving: identities.api_server.clone(),
         service_range: SERVICE_RANGE.to_owned(),
-        issuer: "https://kubernetes.default.svc".to_owned(),
+        issuer: ISSUER.to_owned(),
         // A private key says the public one too.
         token_public_key: identities.token_key.clone(),
         token_key: identities.token_key.clone(),
@@ -92,16 +89,11 @@ pub(super) fn controller_manager(ports: &PlanePorts, identities: &Identities) ->
     .args()
 }
 
-/// The arguments of our own controllers.
-pub(super) fn serve(ports: &PlanePorts, identities: &Identities) -> Vec<String> {
-    [
-        "serve",
-        "--kubeconfig",
-        &identities.serve.display().to_string(),
-        "--metrics",
-        &ports.serve.to_string(),
-        "--no-leader-elect",
-    ]
-    .map(str::to_owned)
-    .to_vec()
+/// The arguments of our own controllers. Without an owner they find their own.
+pub(super) fn serve(ports: &PlanePorts, kubeconfig: &Path, owner: Option<&str>) -> Vec<String> {
+    let kubeconfig = kubeconfig.display().to_string();
+    let metrics = ports.serve.to_string();
+    let mut args = vec!["serve", "--kubeconfig", &kubeconfig, "--metrics", &metrics, "--no-leader-elect"];
+    args.extend(owner.into_iter().flat_map(|owner| ["--owner", owner]));
+    args.into_iter().map(str::to_owned).collect()
 }

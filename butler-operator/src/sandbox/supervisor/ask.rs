@@ -4,10 +4,12 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use fs_err as fs;
+use http::Method;
 use serde::Serialize;
 
 use super::{
     holder,
+    management::ManagementCluster,
     wire::{Health, PartStatus, PlatformStatus},
 };
 use crate::{
@@ -98,6 +100,14 @@ pub async fn ask(place: &Place, earlier: &Snapshot) -> Result<Status, SandboxErr
     }
     status.platform = Some(platform);
     Ok(status)
+}
+
+/// Gives a sandbox of machines the controllers of the management cluster that was made on them; its
+/// kubeconfig lies in the place.
+pub async fn manage(place: &Place, cluster: &ManagementCluster) -> Result<(), SandboxError> {
+    let client = Client::new(place.control_socket());
+    let call = client.call(Method::POST, "/v1/management", cluster);
+    call.await.map_err(|source| SandboxError::Call { name: place.name().to_owned(), source })
 }
 
 /// Names of the machines on disk.

@@ -13,10 +13,12 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::{net::TcpStream, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tracing::{instrument::WithSubscriber, subscriber::NoSubscriber};
 
 use super::wire::{Health, PartStatus};
-use crate::process::{Child, Guard, ProcessError, Spawn};
+use crate::{
+    plane,
+    process::{Child, Guard, ProcessError, Spawn},
+};
 
 /// How long a part may take to be ready the first time, on a machine that is busy.
 const READY_LIMIT: Duration = Duration::from_secs(120);
@@ -189,16 +191,11 @@ impl Ready {
         let answer = async {
             match self {
                 Self::Listens => TcpStream::connect(address).await.is_ok(),
-                Self::ReadyZ(client) => {
-                    let request = http::Request::get("/readyz").body(Vec::new()).unwrap_or_default();
-                    client.request_text(request).await.is_ok()
-                }
+                Self::ReadyZ(client) => plane::ready(client).await,
                 Self::HttpReadyZ => http_ready(address).await.unwrap_or(false),
             }
         };
-        // A part that is starting refuses, and the client would log each time.
-        let silent = answer.with_subscriber(NoSubscriber::default());
-        tokio::time::timeout(ANSWER_LIMIT, silent).await.unwrap_or(false)
+        tokio::time::timeout(ANSWER_LIMIT, answer).await.unwrap_or(false)
     }
 }
 

@@ -19,11 +19,11 @@ use tokio::{
 };
 
 use super::{
-    holder, lock,
+    holder,
     wire::{DETACH, Notice, Order},
 };
 use crate::{
-    process::LogTail,
+    process::{LockFile, LogTail},
     sandbox::{Place, SandboxError, platform::Programs},
 };
 
@@ -83,7 +83,7 @@ pub async fn launch(options: &LaunchOptions, reporter: &Reporter) -> Result<Laun
 async fn turn(place: &Place, reporter: &Reporter) -> Result<std::fs::File, SandboxError> {
     let path = place.up_lock();
     let failed = |source| SandboxError::System { action: format!("lock `{}`", path.display()), source };
-    let file = lock::open(&path).map_err(failed)?;
+    let file = LockFile::open(&path).map_err(failed)?;
     let mut said = false;
     loop {
         match file.try_lock() {

@@ -10,34 +10,37 @@ mod halt;
 mod keeper;
 mod launch;
 mod lock;
+mod management;
+mod plane;
 mod rotate;
 pub mod wire;
 
 use std::{path::PathBuf, time::Duration};
 
-use butler_core::{cluster::ApiError, settings::Environment};
+use butler_core::settings::Environment;
 use jiff::Timestamp;
-use kube::{Client, Config, config::Kubeconfig};
 use tokio_util::sync::CancellationToken;
 
-pub use ask::{State, Status, ask, log_files};
+pub use ask::{State, Status, ask, log_files, manage};
 pub use halt::{Halted, halt, remove};
 pub use launch::{Launch, LaunchOptions, launch, read_order};
 pub use lock::holder;
+pub use management::ManagementCluster;
 
 use self::{
-    keeper::{Board, GRACE, Keeper, Part, Ready, start},
-    lock::Lock,
+    keeper::{Board, GRACE, Keeper, Part, Ready, Started, start},
+    management::Management,
     wire::{Health, Notice, PartStatus},
 };
 use super::{
     Place, SandboxError,
     host::{Host, HostOptions, Network, NodeProgram, wire::StateBody},
-    platform::{self, Identities, PlanePorts, Programs},
+    place::Composition,
+    platform::{self, PlanePorts, Programs},
 };
 use crate::{
     parts,
-    process::{Guard, Streams},
+    process::{Guard, LockFile, ProcessError, Streams},
 };
 
 /// How often the supervisor looks whether its directory is still there.
@@ -75,7 +78,7 @@ pub async fn run(
     stop: CancellationToken,
     notice: impl Fn(Notice),
 ) -> Result<(), SandboxError> {
-    let lock = Lock::take(&options.place)?;
+    let lock = lock::take(&options.place)?;
     let mut running = Running::default();
     let outcome = tokio::select! {
         outcome = live(&options, &mut running, &notice, &lock) => outcome,
@@ -89,12 +92,16 @@ async fn live(
     options: &Options,
     running: &mut Running,
     notice: &impl Fn(Notice),
-    lock: &Lock,
+    lock: &LockFile,
 ) -> Result<(), SandboxError> {
     let place = &options.place;
     place.prepare()?;
     let phase = |phase: &str| notice(Notice::Phase { phase: phase.to_owned() });
-    phase("Starting etcd and the API server");
+    let composition = place.composition();
+    phase(match composition {
+        Composition::Platform => "Starting etcd and the API server",
+        Composition::Machines => "Starting the host of machines",
+    });
     let relies_on_network =
         has_entries(&place.machines()) || has_entries(&place.dir().join("load-balancers"));
     let network = Network::claim(&place.network(), relies_on_network)?;
@@ -103,32 +110,17 @@ async fn live(
         let platform::Moved { wanted, holder, used } = moved;
         notice(Notice::Warning { message: format!("{wanted} is taken by {holder}; {used} is used instead") });
     }
-    let identities = Identities::ensure(place, &ports, Timestamp::now())?;
     let guard = Guard::start(&options.environment)?;
     let board = Board::default();
     board.add(own_status(place));
     rotate::all(place);
-    let part = |name: &'static str, program: &PathBuf, args: Vec<String>, address, ready| {
-        let log = place.part_log(name);
-        let spawn = guard.command(program, Streams::Log(log.clone())).args(args).current_dir(place.dir());
-        Part { name, spawn, address, ready, log, grace: GRACE }
+    let workshop = Workshop { options, ports, guard, board };
+    // The parts of the plane begin before the host does: they are what takes time.
+    let plane = match composition {
+        Composition::Platform => Some(plane::begin(&workshop).await?),
+        Composition::Machines => None,
     };
-    let programs = &options.programs.0;
-    let client = client(&identities).await?;
-    let etcd =
-        part("etcd", &programs.etcd, platform::etcd(place, &ports, &identities), ports.etcd, Ready::Listens);
-    let mut api_server = part(
-        "kube-apiserver",
-        &programs.kube_apiserver,
-        platform::api_server(place, &ports, &identities),
-        ports.api,
-        Ready::ReadyZ(client.clone()),
-    );
-    // It holds nothing that could be lost, and likes to take its time.
-    api_server.grace = API_SERVER_GRACE;
-    // The API server waits for etcd by itself, so both begin at once.
-    let (etcd, api_server) = (start(etcd, &guard, &board)?, start(api_server, &guard, &board)?);
-    let host = Host::open(host_options(options), network.clone(), guard.clone()).await?;
+    let host = Host::open(host_options(options), network.clone(), workshop.guard.clone()).await?;
     running.host = Some(host.clone());
     for node in host.nodes() {
         if let StateBody::Failed(why) = node.state {
@@ -138,34 +130,59 @@ async fn live(
     }
     let _host_calls = Abort::of(tokio::spawn(host.serve(&place.host_socket())?));
     let ready = CancellationToken::new();
-    let _control =
-        Abort::of(tokio::spawn(control::serve(place, board.clone(), host.clone(), ready.clone())?));
-    let (etcd, api_server) = tokio::try_join!(etcd.ready(), api_server.ready())?;
-    (running.etcd, running.api_server) = (Some(etcd), Some(api_server));
-
-    phase("Installing the objects of the platform and starting controllers");
-    let manager = part(
-        "kube-controller-manager",
-        &programs.kube_controller_manager,
-        platform::controller_manager(&ports, &identities),
-        ports.controller_manager,
-        Ready::Listens,
-    );
-    let serve =
-        part("serve", &options.program, platform::serve(&ports, &identities), ports.serve, Ready::HttpReadyZ);
-    let manager = start(manager, &guard, &board)?;
-    let socket = place.host_socket();
-    let (manager, serve) =
-        tokio::try_join!(async { Ok::<_, SandboxError>(manager.ready().await?) }, async {
-            // With the definitions in place, no controller begins by waiting for them.
-            platform::install(&client, &socket, &network).await?;
-            Ok(start(serve, &guard, &board)?.ready().await?)
-        },)?;
-    running.others.extend([manager, serve]);
+    let (wanted, wants) = tokio::sync::mpsc::channel(1);
+    let shared = control::Shared {
+        place: place.clone(),
+        board: workshop.board.clone(),
+        host,
+        ready: ready.clone(),
+        wanted,
+    };
+    let _control = Abort::of(tokio::spawn(control::serve(shared)?));
+    if let Some(plane) = plane {
+        plane.complete(&workshop, &network, running, phase).await?;
+    }
+    let mut management = Management { workshop, wants };
+    management.resume(running, phase).await?;
     ready.cancel();
     notice(Notice::Ready);
-    watch(place, lock).await;
-    Ok(())
+    tokio::select! {
+        () = watch(place, lock) => Ok(()),
+        never = management.follow(running) => match never {},
+    }
+}
+
+/// What parts are made with.
+struct Workshop<'a> {
+    options: &'a Options,
+    ports: PlanePorts,
+    guard: Guard,
+    board: Board,
+}
+
+impl Workshop<'_> {
+    fn start(
+        &self,
+        name: &'static str,
+        program: &PathBuf,
+        args: Vec<String>,
+        address: std::net::SocketAddr,
+        ready: Ready,
+    ) -> Result<Started, ProcessError> {
+        let place = &self.options.place;
+        let log = place.part_log(name);
+        let spawn =
+            self.guard.command(program, Streams::Log(log.clone())).args(args).current_dir(place.dir());
+        // The API server holds nothing that could be lost, and likes to take its time.
+        let grace = if name == "kube-apiserver" { API_SERVER_GRACE } else { GRACE };
+        start(Part { name, spawn, address, ready, log, grace }, &self.guard, &self.board)
+    }
+
+    /// Starts our own controllers.
+    fn serve(&self, kubeconfig: &std::path::Path, owner: Option<&str>) -> Result<Started, ProcessError> {
+        let args = platform::serve(&self.ports, kubeconfig, owner);
+        self.start("serve", &self.options.program, args, self.ports.serve, Ready::HttpReadyZ)
+    }
 }
 
 /// Leaves the terminal and its signals to whoever started this process.
@@ -175,7 +192,7 @@ pub fn leave_session() -> std::io::Result<()> {
 }
 
 /// Waits until the directory of the sandbox is taken away; keeps logs short meanwhile.
-async fn watch(place: &Place, lock: &Lock) {
+async fn watch(place: &Place, lock: &LockFile) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         if !lock.is_in_place() {
@@ -228,23 +245,6 @@ fn host_options(options: &Options) -> HostOptions {
         parts: options.programs.0.clone(),
         talos_version: format!("v{}", parts::TALOSCTL.version),
     }
-}
-
-/// A client of the administrator that does not try again by itself: the caller asks until it is told.
-async fn client(identities: &Identities) -> Result<Client, SandboxError> {
-    let path = &identities.admin;
-    let unusable = |source: Box<dyn std::error::Error + Send + Sync>| SandboxError::Read {
-        path: path.clone(),
-        source: std::io::Error::other(source),
-    };
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(error.into()))?;
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &Default::default())
-        .await
-        .map_err(|error| unusable(error.into()))?;
-    config.default_retry = false;
-    // Everything is on this machine, whatever the environment says of proxies.
-    config.proxy_url = None;
-    Client::try_from(config).map_err(|error| ApiError::new("make a client", error).into())
 }
 
 fn own_status(place: &Place) -> PartStatus {

@@ -2,6 +2,8 @@
 
 mod list;
 mod logs;
+mod plan;
+mod plan_report;
 mod replay;
 mod report;
 mod runs;
@@ -31,6 +33,7 @@ pub(crate) struct BootstrapArgs {
 enum BootstrapCommand {
     #[command(visible_alias = "ls")]
     List(list::ListArgs),
+    Plan(plan::PlanArgs),
     Status(status::StatusArgs),
     Logs(logs::LogsArgs),
     Replay(replay::ReplayArgs),
@@ -40,6 +43,7 @@ enum BootstrapCommand {
 pub(crate) fn run(args: &BootstrapArgs, session: &Session) -> CommandResult {
     match &args.command {
         BootstrapCommand::List(args) => list::run(args, session),
+        BootstrapCommand::Plan(args) => plan::run(args, session),
         BootstrapCommand::Status(args) => status::run(args, session),
         BootstrapCommand::Logs(args) => logs::run(args, session),
         BootstrapCommand::Replay(args) => replay::run(args, session),

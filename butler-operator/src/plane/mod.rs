@@ -3,6 +3,11 @@
 //!
 //! Each struct is what differs between two control planes; `args` are the flags. Who starts them, where
 //! they log and when they are ready is the caller's business. Everything listens where it is told to.
+//! [`PkiDir`] keeps the identities they show each other.
+
+mod identities;
+
+pub use identities::{PkiDir, PlaneError, client, person, ready, server};
 
 use std::{
     net::SocketAddr,
@@ -30,6 +35,21 @@ impl TlsFiles {
         }
     }
 }
+
+/// Addresses of Services where nobody reaches any.
+pub const SERVICE_RANGE: &str = "10.96.0.0/16";
+/// Names by which an API server is known inside a cluster with that range.
+pub const API_NAMES: [&str; 7] = [
+    "127.0.0.1",
+    "10.96.0.1",
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+];
+/// The issuer of service account tokens, as it is called inside a cluster.
+pub const ISSUER: &str = "https://kubernetes.default.svc";
 
 /// A member of etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,196 @@
+//! What keeps a bootstrap from its end.
+
+use std::path::PathBuf;
+
+use butler_core::{
+    bootstrap::run::RunError,
+    cluster::{ApiError, crds::CrdsError},
+    error::{Code, Diagnose, ErrorKind},
+    event::{JournalError, RunId},
+    settings::HomeError,
+};
+
+use crate::{
+    driver::DriverError, parts::PartError, process::ProcessError, runtime::RuntimeError,
+    sandbox::SandboxError, talos::DocumentError,
+};
+
+/// Why a bootstrap did not reach its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BootstrapError {
+    /// The ClusterBootstrap failed.
+    #[error("cluster `{cluster}` was not made: {message}")]
+    Failed {
+        /// The cluster.
+        cluster: String,
+        /// The run.
+        run: RunId,
+        /// The word for it.
+        reason: String,
+        /// What happened.
+        message: String,
+    },
+    /// It took too long.
+    #[error("cluster `{cluster}` was not ready within {} min; last phase `{phase}`: {message}", limit.as_secs() / 60)]
+    Timeout {
+        /// The cluster.
+        cluster: String,
+        /// The run.
+        run: RunId,
+        /// The limit.
+        limit: std::time::Duration,
+        /// How far it was.
+        phase: String,
+        /// What it waited for.
+        message: String,
+    },
+    /// There is something of that name at the provider.
+    #[error("machine `{machine}` exists at the provider and is not of this run")]
+    NameTaken {
+        /// The machine.
+        machine: String,
+    },
+    /// Something answers at the address that the control planes are to share.
+    #[error("`{address}` answers already, so it cannot be the address of a new cluster")]
+    VipAnswers {
+        /// The address.
+        address: String,
+    },
+    /// Another run makes or made this cluster.
+    #[error("cluster `{cluster}` belongs to run `{run}`, which is {stage}")]
+    ClusterTaken {
+        /// The cluster.
+        cluster: String,
+        /// The run.
+        run: RunId,
+        /// Where it stands.
+        stage: &'static str,
+    },
+    /// The run cannot be gone on with.
+    #[error("run `{run}` is {stage} and cannot be taken up")]
+    NotResumable {
+        /// The run.
+        run: RunId,
+        /// Where it stands.
+        stage: &'static str,
+    },
+    /// Something was left after everything was removed.
+    #[error("after the removal there is still: {}", left.join(", "))]
+    Left {
+        /// What.
+        left: Vec<String>,
+    },
+    /// A file cannot be written.
+    #[error("cannot use `{}`", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The kubeconfig of the temporary control plane cannot be used.
+    #[error("cannot use the kubeconfig of the temporary control plane")]
+    Kubeconfig(#[source] kube::config::KubeconfigError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Runs on disk.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Files of the home.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The temporary control plane.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// An API server.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// The definitions.
+    #[error(transparent)]
+    Crds(#[from] CrdsError),
+    /// The provider.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// Programs.
+    #[error(transparent)]
+    Parts(#[from] PartError),
+    /// Processes.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The sandbox.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// Documents of Talos.
+    #[error(transparent)]
+    Talos(#[from] DocumentError),
+    /// Controllers.
+    #[error(transparent)]
+    Controller(#[from] crate::controller::ControllerError),
+}
+
+impl BootstrapError {
+    fn inner(&self) -> Option<&dyn Diagnose> {
+        Some(match self {
+            Self::Journal(error) => error,
+            Self::Run(error) => error,
+            Self::Home(error) => error,
+            Self::Runtime(error) => error,
+            Self::Api(error) => error,
+            Self::Crds(error) => error,
+            Self::Driver(error) => error,
+            Self::Parts(error) => error,
+            Self::Process(error) => error,
+            Self::Sandbox(error) => error,
+            Self::Talos(error) => error,
+            Self::Controller(error) => error,
+            _ => return None,
+        })
+    }
+}
+
+impl Diagnose for BootstrapError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Failed { .. } => Code::BootstrapFailed,
+            Self::Timeout { .. } => Code::BootstrapTimeout,
+            Self::NameTaken { .. } => Code::MachineNameTaken,
+            Self::VipAnswers { .. } => Code::VipAnswers,
+            Self::ClusterTaken { .. } => Code::ClusterTaken,
+            Self::NotResumable { .. } => Code::RunNotResumable,
+            Self::Left { .. } => Code::DestroyIncomplete,
+            Self::File { .. } => Code::FileUnwritable,
+            Self::Kubeconfig(_) => Code::KubeconfigUnreadable,
+            _ => self.inner().map_or(Code::Internal, Diagnose::code),
+        }
+    }
+
+    fn kind(&self) -> ErrorKind {
+        self.inner().map_or_else(|| self.code().kind(), Diagnose::kind)
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Failed { run, .. } | Self::Timeout { run, .. } => vec![
+                format!("butleradm bootstrap status {run}"),
+                format!("butleradm bootstrap resume {run}"),
+                format!("butleradm bootstrap destroy {run}"),
+            ],
+            Self::ClusterTaken { run, cluster, .. } => vec![
+                format!("butleradm bootstrap status {cluster}"),
+                format!("butleradm bootstrap resume {run}"),
+                format!("butleradm bootstrap destroy {run}"),
+            ],
+            Self::NotResumable { run, .. } => vec![format!("butleradm bootstrap status {run}")],
+            Self::NameTaken { .. } => vec!["choose another cluster.name".to_owned()],
+            Self::VipAnswers { .. } => vec!["choose another network.vip".to_owned()],
+            _ => self.inner().map(Diagnose::hints).unwrap_or_default(),
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.inner().map(Diagnose::problems).unwrap_or_default()
+    }
+}

@@ -1,0 +1,137 @@
+//! What the ClusterBootstrap of a run says, as events of the run.
+
+use std::{collections::BTreeMap, pin::pin};
+
+use butler_core::{
+    api::{
+        ClusterBootstrap,
+        cluster_bootstrap::{ClusterBootstrapPhase as Phase, ClusterBootstrapStatus as Status},
+        conditions::status::FALSE,
+    },
+    error::Code,
+    event::{EventKind, ObjectRef, ObjectStatus, Outcome, Reporter, RunId, StatusSnapshot, Unit},
+};
+use futures::StreamExt;
+use kube::{Api, runtime::watcher::watch_object};
+
+use super::BootstrapError;
+
+/// Where a bootstrap is, for a message when time is over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Position {
+    pub(super) phase: String,
+    pub(super) message: String,
+}
+
+/// Follows a ClusterBootstrap to its end and tells what happens on the way.
+#[derive(Debug)]
+pub(super) struct Follower<'a> {
+    reporter: &'a Reporter,
+    run: RunId,
+    addons: usize,
+    phase: Option<Phase>,
+    said: BTreeMap<String, String>,
+    position: &'a std::sync::Mutex<Position>,
+}
+
+impl<'a> Follower<'a> {
+    pub(super) fn new(
+        reporter: &'a Reporter,
+        run: RunId,
+        addons: usize,
+        position: &'a std::sync::Mutex<Position>,
+    ) -> Self {
+        Self { reporter, run, addons, phase: None, said: BTreeMap::new(), position }
+    }
+
+    /// Returns when the bootstrap is Ready, or has failed.
+    pub(super) async fn follow(
+        mut self,
+        api: Api<ClusterBootstrap>,
+        cluster: &str,
+    ) -> Result<ClusterBootstrap, BootstrapError> {
+        let mut watch = pin!(watch_object(api, cluster));
+        while let Some(seen) = watch.next().await {
+            // A watch that breaks is begun again by itself.
+            let Ok(Some(bootstrap)) = seen else { continue };
+            let status = bootstrap.status.clone().unwrap_or_default();
+            self.tell(&status).await;
+            match status.phase {
+                Some(Phase::Ready) => return Ok(bootstrap),
+                Some(Phase::Failed) => {
+                    return Err(BootstrapError::Failed {
+                        cluster: cluster.to_owned(),
+                        run: self.run,
+                        reason: status.failure_reason.unwrap_or_default(),
+                        message: status.failure_message.unwrap_or_default(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Err(BootstrapError::Failed {
+            cluster: cluster.to_owned(),
+            run: self.run,
+            reason: "Lost".to_owned(),
+            message: "the watch of the temporary control plane ended".to_owned(),
+        })
+    }
+
+    async fn tell(&mut self, status: &Status) {
+        if status.phase != self.phase {
+            self.change_phase(status).await;
+        }
+        for condition in &status.conditions {
+            let old = self.said.get(&condition.type_);
+            let news =
+                condition.status == FALSE && !condition.message.is_empty() && old != Some(&condition.message);
+            if news {
+                self.said.insert(condition.type_.clone(), condition.message.clone());
+                self.lock().message.clone_from(&condition.message);
+                self.reporter.emit(EventKind::info("bootstrap", condition.message.clone())).await;
+            }
+        }
+        let machines = status.machines.iter().map(|machine| ObjectStatus {
+            reference: ObjectRef {
+                kind: "MachineRequest".to_owned(),
+                namespace: None,
+                name: machine.name.clone(),
+            },
+            phase: machine.phase.to_string(),
+            message: machine.ip_address.clone(),
+        });
+        let phase = status.phase.as_ref().map(ToString::to_string);
+        self.reporter.snapshot(StatusSnapshot { phase, objects: machines.collect() });
+        if status.phase == Some(Phase::InstallingAddons) {
+            let done = status
+                .conditions
+                .iter()
+                .filter(|condition| condition.type_.starts_with("Addon-") && condition.status != FALSE);
+            let total = Some(self.addons as u64);
+            self.reporter.progress("addons", done.count() as u64, total, Unit::Items);
+        }
+    }
+
+    async fn change_phase(&mut self, status: &Status) {
+        if let Some(phase) = self.phase.take() {
+            let result = match &status.phase {
+                Some(Phase::Failed) => Outcome::Failed {
+                    code: Code::BootstrapFailed.to_string(),
+                    message: status.failure_message.clone().unwrap_or_default(),
+                },
+                _ => Outcome::Succeeded,
+            };
+            self.reporter.emit(EventKind::PhaseFinished { phase: phase.to_string(), result }).await;
+        }
+        let work = status.phase.clone().filter(|phase| !matches!(phase, Phase::Ready | Phase::Failed));
+        if let Some(phase) = work {
+            self.lock().phase = phase.to_string();
+            self.reporter.emit(EventKind::PhaseStarted { phase: phase.to_string() }).await;
+            self.phase = Some(phase);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Position> {
+        self.position.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,63 @@
+//! Whether a new cluster is what it should be, looked at from outside.
+
+use std::time::Duration;
+
+use butler_core::{api::MachineRequest, cluster::ApiError};
+use k8s_openapi::api::core::v1::Node;
+use kube::{Api, Client, ResourceExt, api::ListParams};
+use tokio::time::{Instant, sleep};
+
+use super::{Trouble, nodes::Cluster, trouble};
+
+/// How long one turn looks.
+const TURN: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Waits until every machine is a node that is Ready; without machines, until every node is.
+pub(super) async fn nodes(client: &Client, requests: &[MachineRequest]) -> Result<Vec<String>, Trouble> {
+    let all: Api<Node> = Api::all(client.clone());
+    let end = Instant::now() + TURN;
+    loop {
+        let list = all.list(&ListParams::default()).await;
+        let list =
+            list.map_err(|error| trouble(&ApiError::new("list the nodes of the new cluster", error)))?;
+        let ready: Vec<String> =
+            list.items.iter().filter(|node| is_ready(node)).map(ResourceExt::name_any).collect();
+        let mut wanted: Vec<String> =
+            requests.iter().map(|request| request.spec.machine_name.clone()).collect();
+        if wanted.is_empty() {
+            wanted = list.items.iter().map(ResourceExt::name_any).collect();
+        }
+        let missing: Vec<_> = wanted.iter().filter(|name| !ready.contains(name)).cloned().collect();
+        if missing.is_empty() && !wanted.is_empty() {
+            return Ok(ready);
+        }
+        if Instant::now() >= end {
+            let text = format!("nodes that are not Ready: {}", missing.join(", "));
+            return Err(Trouble { passes: true, text });
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+/// Waits until every control plane is a voting member of etcd.
+pub(super) async fn etcd(cluster: &Cluster) -> Result<(), Trouble> {
+    let end = Instant::now() + TURN;
+    loop {
+        let text = match cluster.etcd_members().await {
+            Ok((voting, wanted)) if voting == wanted => return Ok(()),
+            Ok((voting, wanted)) => format!("{voting} of {wanted} control planes vote in etcd"),
+            Err(error) if Instant::now() >= end => return Err(trouble(&error)),
+            Err(_) => String::new(),
+        };
+        if Instant::now() >= end {
+            return Err(Trouble { passes: true, text });
+        }
+        sleep(PAUSE).await;
+    }
+}

@@ -1,0 +1,4 @@
+//! Temporary control planes.
+
+mod kind;
+mod process;

@@ -1,0 +1,60 @@
+//! `bootstrap rehearse`
+
+use std::time::Instant;
+
+use butler_core::bootstrap::run::Runs;
+use butler_term::{CommandResult, run::Session};
+use clap::Args;
+
+use super::{
+    destroy,
+    run::{GoArgs, runs, start},
+    setup::rehearsal,
+    source::ConfigArgs,
+};
+
+/// Run a configuration on simulated machines
+///
+/// Everything but the machines is real, and nothing is asked of the provider: its machines are played by
+/// processes on this computer. Says how long each phase took; then everything is removed, unless --keep.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  butleradm bootstrap rehearse --config production.yaml
+  butleradm bootstrap rehearse --config production.yaml --keep")]
+pub(crate) struct RehearseArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+
+    /// Leave the simulated cluster running
+    #[arg(long)]
+    keep: bool,
+
+    #[command(flatten)]
+    go: GoArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &RehearseArgs, session: &Session) -> CommandResult {
+    let begun = Instant::now();
+    let source = args.config.load(None, session)?;
+    for warning in &source.loaded.warnings {
+        session.ui.warning(format_args!("{}:{}: {}", source.name, warning.line, warning.message));
+    }
+    let config = rehearsal(source.loaded.config);
+    let cluster = config.cluster.name.clone();
+    let made = start(config, &source.text, &source.directory, true, &args.go, session);
+    let took = begun.elapsed();
+    if args.keep {
+        return made.map(drop);
+    }
+    let (_, runs): (_, Runs) = runs(session)?;
+    // A failed rehearsal leaves nothing behind either.
+    if let Ok((dir, state)) = runs.find(&cluster)
+        && state.facts.as_ref().is_some_and(|facts| facts.rehearsal)
+    {
+        destroy::remove(dir, &args.go.events, session)?;
+    }
+    made?;
+    session.ui.status(format_args!("the rehearsal of cluster `{cluster}` went well and took {took:.1?}"));
+    Ok(())
+}

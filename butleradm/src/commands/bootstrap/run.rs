@@ -1,0 +1,194 @@
+//! `bootstrap run`, which the bare `bootstrap` is too.
+
+use std::{path::PathBuf, time::Duration};
+
+use butler_core::{
+    api::common::ProviderKind,
+    bootstrap::{
+        config::{Config, RuntimeKind},
+        run::Runs,
+    },
+    error::ErrorKind,
+    event::{Event, EventKind, RunId},
+    redact::Secret,
+    settings::{Home, keys::duration},
+};
+use butler_operator::{
+    bootstrap::{Made, RunOptions, Started, begin},
+    ledger::Ledger,
+};
+use butler_term::{
+    CommandError, CommandResult,
+    args::OutputArgs,
+    report::{self, EventArgs},
+    run::Session,
+};
+use clap::{Args, ValueEnum};
+
+use super::{made::MadeReport, plan, setup::Setup, source::ConfigArgs};
+
+/// Make a management cluster
+///
+/// Starts a temporary control plane, lets controllers make the machines, configures Talos on them, installs
+/// addons and saves the credentials. Every effect is written to the run's journal first: whatever happens,
+/// `butleradm bootstrap resume` goes on from there. Ctrl-C stops it cleanly.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  butleradm bootstrap run --config examples/sandbox.yaml
+  butleradm bootstrap --config bootstrap.yaml --events ndjson
+  butleradm bootstrap run --config bootstrap.yaml --plan plan.json")]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(super) config: ConfigArgs,
+
+    /// What the temporary control plane is made of [default: the configuration's, else kind]
+    #[arg(long, value_name = "RUNTIME")]
+    pub(super) runtime: Option<RuntimeArg>,
+
+    /// Only say what would be done; the same as `bootstrap plan`
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Refuse to begin unless this plan, made by `bootstrap plan --out`, still holds
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) go: GoArgs,
+}
+
+/// How a run goes on.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct GoArgs {
+    /// Give up after this time, whatever the progress; the run can be resumed
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+
+    /// Leave the temporary control plane behind
+    #[arg(long)]
+    pub(super) skip_cleanup: bool,
+
+    /// Add the new cluster to this kubeconfig too, and make it current there
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "~/.kube/config")]
+    pub(super) merge_kubeconfig: Option<String>,
+
+    #[command(flatten)]
+    pub(super) events: EventArgs,
+
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// Words for runtimes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum RuntimeArg {
+    /// The kind program and a container engine
+    Kind,
+    /// etcd and kube-apiserver as processes
+    Process,
+}
+
+impl From<RuntimeArg> for RuntimeKind {
+    fn from(runtime: RuntimeArg) -> Self {
+        match runtime {
+            RuntimeArg::Kind => Self::Kind,
+            RuntimeArg::Process => Self::Process,
+        }
+    }
+}
+
+/// Runs the command. `provider` is the one that the command names, if it does.
+pub(crate) fn run(args: &RunArgs, provider: Option<&ProviderKind>, session: &Session) -> CommandResult {
+    let source = args.config.load(provider, session)?;
+    for warning in &source.loaded.warnings {
+        session.ui.warning(format_args!("{}:{}: {}", source.name, warning.line, warning.message));
+    }
+    let mut config = source.loaded.config;
+    config.bootstrap_cluster.runtime = args.runtime.map_or(config.bootstrap_cluster.runtime, Into::into);
+    if args.dry_run {
+        return plan::show(&config, &source.text, &args.go.output, None, session);
+    }
+    if let Some(path) = &args.plan {
+        plan::must_hold(path, &config, &source.text, session)?;
+    }
+    start(config, &source.text, &source.directory, false, &args.go, session).map(drop)
+}
+
+/// Begins a run and brings it to its end.
+pub(super) fn start(
+    config: Config,
+    text: &Secret,
+    directory: &std::path::Path,
+    rehearsal: bool,
+    go: &GoArgs,
+    session: &Session,
+) -> CommandResult<RunId> {
+    let setup = Setup::new(&config, session)?;
+    let runs = Runs::new(&setup.home);
+    let options = RunOptions {
+        runs: &runs,
+        config: &config,
+        text,
+        directory,
+        rehearsal,
+        version: env!("CARGO_PKG_VERSION"),
+        now: session.ui.now(),
+    };
+    let started = begin(&options)?;
+    let id = started.dir.id().clone();
+    session.ui.status(format_args!("run `{id}` makes cluster `{}`", config.cluster.name));
+    go_on(&setup, config, &started, go, session)?;
+    Ok(id)
+}
+
+/// Brings a run to its end, shows it, and prints what was made.
+pub(super) fn go_on(
+    setup: &Setup<'_>,
+    config: Config,
+    started: &Started,
+    go: &GoArgs,
+    session: &Session,
+) -> CommandResult {
+    let format = session.format(&go.output);
+    format.check()?;
+    let id = started.dir.id().clone();
+    let mut journal = journal(started.ledger.clone());
+    let job = report::run_as(session, &go.events, id.clone(), &mut journal, async |reporter| {
+        let engine = setup.engine(config, started, go.timeout, go.skip_cleanup, &reporter).await?;
+        Ok::<Made, CommandError>(engine.run(&reporter).await?)
+    });
+    let made = session.block_on(job).map_err(|error| explain(error, &id))?;
+    let merged = match &go.merge_kubeconfig {
+        Some(path) => Some(super::made::merge(&made, path, session)?),
+        None => None,
+    };
+    MadeReport { made, run: id, merged }.show(&format, &go.output, session)
+}
+
+/// Keeps what a person would see in the journal; effects write themselves.
+pub(super) fn journal(ledger: Ledger) -> impl FnMut(&Event) {
+    move |event| {
+        let transient = matches!(event.kind, EventKind::Progress(_) | EventKind::Snapshot(_));
+        if !transient {
+            // A journal that cannot be written stops the next effect; that is soon enough.
+            let _ = ledger.append(event.kind.clone());
+        }
+    }
+}
+
+/// Says after an interruption how to go on.
+pub(super) fn explain(error: CommandError, id: &RunId) -> CommandError {
+    if error.kind() != ErrorKind::Cancelled {
+        return error;
+    }
+    CommandError::new(error.code(), format!("interrupted: run `{id}` is stopped; what it made stays"))
+        .hint(format!("butleradm bootstrap resume {id}"))
+        .hint(format!("butleradm bootstrap destroy {id}"))
+}
+
+/// The home of runs.
+pub(super) fn runs(session: &Session) -> CommandResult<(Home, Runs)> {
+    let home = Home::resolve(&session.environment)?;
+    let runs = Runs::new(&home);
+    Ok((home, runs))
+}
