@@ -41,7 +41,9 @@ fn commands(script: &str, variables: &Value) -> Vec<Vec<String>> {
     };
     script
         .lines()
-        .map(|line| line.split_whitespace().take_while(|word| !word.starts_with(['>', '|'])).map(word).collect())
+        .map(|line| {
+            line.split_whitespace().take_while(|word| !word.starts_with(['>', '|'])).map(word).collect()
+        })
         .filter(|words: &Vec<String>| words.first().is_some_and(|first| first.starts_with("butler")))
         .collect()
 }
@@ -86,7 +88,12 @@ fn every_command_of_the_workflows_is_one_we_have() -> Result<()> {
                 continue;
             }
             let read = Cli::command().try_get_matches_from(&words);
-            ensure!(read.is_ok(), "{name}: {}: {}", words.join(" "), read.err().map(|e| e.to_string()).unwrap_or_default());
+            ensure!(
+                read.is_ok(),
+                "{name}: {}: {}",
+                words.join(" "),
+                read.err().map(|e| e.to_string()).unwrap_or_default()
+            );
         }
     }
     Ok(())

@@ -94,6 +94,6 @@ pub(super) fn usual_addon(step: &AddonStep, provider: &ProviderKind) -> u64 {
         AddonAction::Objects { wait_for, .. } if wait_for.is_empty() => 1,
         AddonAction::Objects { .. } => pods,
         AddonAction::Definitions => 3,
-        AddonAction::NodeProviderIds => 5,
+        AddonAction::NodeProviderIds | AddonAction::BackendPool => 5,
     }
 }

@@ -177,7 +177,7 @@ fn planned_objects(config: &Config, addons: &[AddonStep]) -> Vec<PlannedObject> 
                 planned.extend(objects.iter().filter_map(in_management));
             }
             AddonAction::Definitions => planned.extend(definitions(Place::Management)),
-            AddonAction::Manifests(_) | AddonAction::NodeProviderIds => {}
+            AddonAction::Manifests(_) | AddonAction::NodeProviderIds | AddonAction::BackendPool => {}
         }
     }
     let mut seen = BTreeSet::new();
@@ -280,7 +280,10 @@ fn chart(step: &AddonStep, config: &Config) -> Option<Chart> {
             source: mirror.unwrap_or(&manifests.url).to_owned(),
             sha256: manifests.sha256.clone(),
         }),
-        AddonAction::Objects { .. } | AddonAction::Definitions | AddonAction::NodeProviderIds => None,
+        AddonAction::Objects { .. }
+        | AddonAction::Definitions
+        | AddonAction::NodeProviderIds
+        | AddonAction::BackendPool => None,
     }
 }
 
