@@ -4,6 +4,7 @@
 //! - [`bootstrap`]: from a configuration to a management cluster, and back
 //! - [`controller`]: what brings the world to what objects ask for
 //! - [`driver`]: where machines come from
+//! - [`keyring`]: secrets that the user's keyring holds
 //! - [`ledger`]: effects, written down before and after they happen
 //! - [`parts`]: etcd, kube-apiserver, kubectl and the others: found, downloaded or built
 //! - [`plane`]: the programs of a control plane and their flags
@@ -16,6 +17,7 @@ pub mod addons;
 pub mod bootstrap;
 pub mod controller;
 pub mod driver;
+pub mod keyring;
 pub mod ledger;
 pub mod parts;
 pub mod plane;

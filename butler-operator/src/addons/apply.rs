@@ -190,7 +190,7 @@ impl<'a> Applier<'a> {
         what: &str,
         namespace: &str,
         name: &str,
-        condition: fn(Option<&K>) -> bool,
+        condition: impl Condition<K>,
     ) -> Result<(), AddonError>
     where
         K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
@@ -199,7 +199,6 @@ impl<'a> Applier<'a> {
             + DeserializeOwned
             + Send
             + 'static,
-        for<'c> fn(Option<&'c K>) -> bool: Condition<K>,
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), namespace);
         let work = async {
@@ -229,7 +228,7 @@ fn deployed(deployment: Option<&Deployment>) -> bool {
     else {
         return false;
     };
-    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    let wanted = deployment.spec.replicas.unwrap_or(1);
     status.observed_generation >= deployment.metadata.generation
         && status.updated_replicas.unwrap_or(0) >= wanted
         && status.available_replicas.unwrap_or(0) >= wanted

@@ -126,6 +126,9 @@ pub enum BootstrapError {
     /// Documents of Talos.
     #[error(transparent)]
     Talos(#[from] DocumentError),
+    /// Addons.
+    #[error(transparent)]
+    Addon(#[from] crate::addons::AddonError),
     /// Controllers.
     #[error(transparent)]
     Controller(#[from] crate::controller::ControllerError),
@@ -145,6 +148,7 @@ impl BootstrapError {
             Self::Process(error) => error,
             Self::Sandbox(error) => error,
             Self::Talos(error) => error,
+            Self::Addon(error) => error,
             Self::Controller(error) => error,
             _ => return None,
         })

@@ -1,5 +1,7 @@
 //! Who works on a run: one process at a time, with its first words in the journal.
 
+use std::path::Path;
+
 use butler_core::{
     bootstrap::{
         config::Config,
@@ -24,6 +26,8 @@ pub struct RunOptions<'a> {
     pub config: &'a Config,
     /// Its text, as it was given.
     pub text: &'a Secret,
+    /// What paths in it are relative to.
+    pub directory: &'a Path,
     /// True when simulated machines stand in for the provider's.
     pub rehearsal: bool,
     /// Version of this program.
@@ -63,6 +67,7 @@ pub fn begin(options: &RunOptions<'_>) -> Result<Started, BootstrapError> {
         provider: config.provider_kind().to_string(),
         runtime: config.bootstrap_cluster.runtime.as_str().to_owned(),
         config_sha256: sha256(text),
+        directory: options.directory.to_owned(),
         rehearsal: options.rehearsal,
         version: options.version.to_owned(),
     };

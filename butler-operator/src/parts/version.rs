@@ -146,6 +146,14 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_configuration_for_the_sandbox_names_the_versions_that_run_there() {
+        use butler_core::bootstrap::config::{SANDBOX_KUBERNETES, SANDBOX_TALOS};
+
+        assert_eq!(SANDBOX_KUBERNETES, crate::parts::KUBE_APISERVER.version);
+        assert_eq!(SANDBOX_TALOS, crate::parts::TALOSCTL.version);
+    }
+
     #[rstest]
     #[case("etcd Version: 3.6.4\nGit SHA: Not provided\nGo Version: go1.26.8\n", "3.6.4")]
     #[case("Kubernetes v1.34.4\n", "1.34.4")]

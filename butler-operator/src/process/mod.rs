@@ -27,3 +27,10 @@ pub fn free_mib(path: &std::path::Path) -> Option<u64> {
     let system = rustix::fs::statvfs(path).ok()?;
     Some(system.f_bavail.saturating_mul(system.f_frsize) >> 20)
 }
+
+/// Tells a process to stop, as Ctrl-C would.
+pub fn interrupt(pid: u32) -> std::io::Result<()> {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = pid.ok_or(std::io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::kill_process(pid, Signal::INT)?)
+}

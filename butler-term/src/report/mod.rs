@@ -36,8 +36,20 @@ pub async fn run<T, E: Diagnose>(
     args: &EventArgs,
     job: impl AsyncFnOnce(Reporter) -> Result<T, E>,
 ) -> CommandResult<T> {
+    run_as(session, args, RunId::new(session.ui.now()), &mut |_: &Event| {}, job).await
+}
+
+/// As [`run`], under the id of a run that is kept, and with somebody who keeps its events.
+pub async fn run_as<T, E: Diagnose>(
+    session: &Session,
+    args: &EventArgs,
+    run_id: RunId,
+    keeper: &mut dyn Consumer,
+    job: impl AsyncFnOnce(Reporter) -> Result<T, E>,
+) -> CommandResult<T> {
     let mut viewer = Viewer::choose(&session.ui, args);
-    let result = event::run(RunId::new(session.ui.now()), &mut [&mut viewer], job).await;
+    // What a person sees is on disk before.
+    let result = event::run(run_id, &mut [keeper, &mut viewer], job).await;
     let value = result?;
     viewer.finish()?;
     Ok(value)

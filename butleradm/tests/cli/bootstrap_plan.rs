@@ -158,6 +158,37 @@ fn planning_changes_nothing_anywhere() -> Result<()> {
 }
 
 #[test]
+fn a_run_is_refused_when_the_world_is_not_as_it_was_planned() -> Result<()> {
+    let env = Env::new()?;
+    let config = env.work_dir().join("bootstrap.yaml");
+    fs::copy(example("sandbox"), &config)?;
+    bootstrap_plan(&env, &config, &["--out", "plan.json"]).run()?.success()?;
+    let run = |args: &[&str]| {
+        let command = env.command(env!("CARGO_BIN_EXE_butleradm")).args(["bootstrap", "run", "--config"]);
+        command.arg(&config).args(["--plan", "plan.json"]).args(args).env("PATH", env.work_dir()).run()
+    };
+    // As it was: a dry run shows the same plan.
+    let plan = Plan::from_json(&fs::read_to_string(env.work_dir().join("plan.json"))?)?;
+    let same = run(&["--dry-run", "-o", "json"])?.success()?;
+    assert_eq!(Plan::from_json(&same.stdout)?, plan);
+    let text = fs::read_to_string(&config)?;
+    fs::write(&config, text.replace("cpu: 2", "cpu: 4"))?;
+    insta::assert_snapshot!(run(&[])?, @r"
+    exit 1
+    [stderr]
+    error[BTL-2006]: 2 things changed since the plan was made
+      1: the configuration was changed
+      2: machines[sandbox-cp-0].cpu was 2 and is 4
+
+    hint: butleradm bootstrap plan --config FILE --out plan.json
+    ");
+    fs::write(env.work_dir().join("plan.json"), "{}")?;
+    run(&[])?.failed_with(2)?;
+    assert!(!env.butler_home().exists(), "nothing was begun");
+    Ok(())
+}
+
+#[test]
 fn a_configuration_that_is_wrong_is_told_as_validate_does() -> Result<()> {
     let env = Env::new()?;
     let path = env.work_dir().join("bad.yaml");

@@ -39,6 +39,7 @@ fn options(provider: Provider, topology: Topology) -> Result<ConfigOptions> {
         schematic: Some("613e1592b2da41ae5e265e8789429f22e121aab91cb4deb6bc3c0b6262961245".into()),
         pod_cidr: "10.244.0.0/16".into(),
         service_cidr: "10.96.0.0/12".into(),
+        talos_network: false,
         mtu: ha.then_some(1400),
         time_servers: vec!["time.example.com".into()],
         mirrors: BTreeMap::from([("docker.io".into(), vec!["https://mirror.example.com".into()])]),

@@ -147,7 +147,7 @@ pub fn read(source: &Source<'_>, provider: Option<&ProviderKind>) -> Result<Load
     let parsed = tree::parse(source.text);
     let partial = !parsed.problems.is_empty();
     for draft in parsed.problems {
-        findings.unsure_from(draft.line());
+        findings.unsure_from(draft.line().min(parsed.last_line));
         findings.push(draft);
     }
     let fail = |findings: Findings<'_>| {
@@ -185,7 +185,7 @@ pub fn read(source: &Source<'_>, provider: Option<&ProviderKind>) -> Result<Load
         return fail(findings);
     };
     let mut secrets = Vec::new();
-    values.secrets("", &mut secrets);
+    values.secrets(&mut secrets);
     secrets.sort_by_key(|(_, span, _)| span.start);
     let secrets = secrets
         .into_iter()
@@ -218,6 +218,8 @@ fn which_provider(
                     format!("the file is for provider `{written}`, and the command is for `{named}`");
                 let advice = format!("run `butleradm bootstrap {written}`, or write `provider: {named}`");
                 findings.push(Draft::error("provider", span, message).suggest(advice));
+                // The rest is about what the file says.
+                return Some(written);
             }
             Some(named.clone())
         }

@@ -34,6 +34,7 @@ pub use provider::{
 };
 pub use schema::schema;
 pub use secret::{Keyring, KeyringError, NoKeyring, SecretError, SecretSource};
+pub use tree::MAX_BYTES;
 pub use versions::{DEFAULT_TALOS, SANDBOX_KUBERNETES, SANDBOX_TALOS};
 
 use crate::api::{

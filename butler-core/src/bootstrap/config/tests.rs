@@ -4,6 +4,7 @@ mod bad;
 mod good;
 mod schema;
 mod secrets;
+mod together;
 
 use std::path::Path;
 

@@ -10,7 +10,7 @@ use serde_saphyr::granit_parser::{self as yaml, ErrorKind, Event, Parser, Scalar
 use super::problem::Draft;
 
 /// Largest file that is read.
-pub(super) const MAX_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 /// Most values in a file, each alias counted as what it stands for.
 const MAX_NODES: usize = 20_000;
 /// Deepest nesting.
@@ -121,6 +121,8 @@ pub(super) struct Parsed {
     pub root: Option<Rc<Node>>,
     /// What is wrong with it as YAML. The document may be cut off where there is anything.
     pub problems: Vec<Draft>,
+    /// Line of the last piece that was understood.
+    pub last_line: usize,
 }
 
 /// A collection that is not complete yet.
@@ -137,6 +139,7 @@ struct Builder {
     problems: Vec<Draft>,
     documents: usize,
     placed: usize,
+    last_line: usize,
 }
 
 /// Reads one document.
@@ -144,7 +147,7 @@ pub(super) fn parse(text: &str) -> Parsed {
     if text.len() > MAX_BYTES {
         let message = format!("the file is larger than {} KiB", MAX_BYTES / 1024);
         let draft = Draft::error("", Span::START, message).suggest("a configuration has a few hundred lines");
-        return Parsed { root: None, problems: vec![draft] };
+        return Parsed { problems: vec![draft], ..Parsed::default() };
     }
     let options = yaml::options! {
         emit_comments: false,
@@ -156,7 +159,10 @@ pub(super) fn parse(text: &str) -> Parsed {
     let mut builder = Builder::default();
     while let Some(next) = parser.next_event() {
         let done = match next {
-            Ok((event, span)) => builder.event(event, Span::of(&span)),
+            Ok((event, span)) => {
+                builder.last_line = builder.last_line.max(span.start.line());
+                builder.event(event, Span::of(&span))
+            }
             Err(error) => {
                 builder.problems.extend(syntax(text, &error));
                 false
@@ -306,7 +312,7 @@ impl Builder {
                 break;
             }
         }
-        Parsed { root: self.root, problems: self.problems }
+        Parsed { root: self.root, problems: self.problems, last_line: self.last_line }
     }
 }
 
@@ -328,6 +334,10 @@ fn syntax(text: &str, error: &ScanError) -> Vec<Draft> {
         ErrorKind::UnclosedQuotedScalar => {
             ("a quote is opened and never closed".to_owned(), "close the quote")
         }
+        ErrorKind::InvalidQuotedScalarIndent => (
+            "a quote is opened above and never closed".to_owned(),
+            "close the quote, or indent the text in it",
+        ),
         ErrorKind::UnclosedFlowCollection { open } => {
             (format!("`{open}` is opened and never closed"), "close the bracket")
         }

@@ -161,12 +161,13 @@ impl Object {
     }
 
     /// Every secret in it, with its path.
-    pub(super) fn secrets(&self, path: &str, found: &mut Vec<(String, Span, SecretSource)>) {
+    pub(super) fn secrets(&self, found: &mut Vec<(String, Span, SecretSource)>) {
         for (name, at) in &self.entries {
-            let path = if path.is_empty() { (*name).to_owned() } else { format!("{path}.{name}") };
             match &at.item {
-                Item::Secret(source) => found.push((path, at.span, source.clone())),
-                Item::Object(object) => object.secrets(&path, found),
+                Item::Secret(source) => {
+                    found.push((format!("{}.{name}", self.path), at.span, source.clone()));
+                }
+                Item::Object(object) => object.secrets(found),
                 _ => {}
             }
         }

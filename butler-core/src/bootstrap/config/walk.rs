@@ -148,6 +148,10 @@ impl Walker<'_, '_> {
             Value::List(items) => items.is_empty() && key.required,
             Value::Map(_) => false,
         };
+        // After a syntax error it may be empty only because the rest could not be read.
+        if self.partial {
+            return empty;
+        }
         if empty && key.required {
             let draft = Draft::error(path, at, format!("`{path}` is empty"));
             self.findings.push(draft.suggest(example(key)));

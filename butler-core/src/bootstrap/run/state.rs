@@ -1,6 +1,6 @@
 //! From the journal of a run to how far it is.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub struct RunFacts {
     pub runtime: String,
     /// SHA-256 of the configuration's text.
     pub config_sha256: String,
+    /// What paths in the configuration are relative to.
+    #[serde(default)]
+    pub directory: PathBuf,
     /// True when simulated machines stand in for the provider's.
     #[serde(default)]
     pub rehearsal: bool,

@@ -20,10 +20,13 @@ use butler_core::{
     api::{
         ClusterBootstrap, LoadBalancerRequest, MachineRequest,
         cluster_bootstrap::{ClusterBootstrapPhase, ClusterBootstrapStatus},
-        common::Time,
+        common::{ProviderKind, Time},
         names::{finalizers, labels, managers},
     },
-    bootstrap::{addons::AddonStep, run::steps},
+    bootstrap::{
+        addons::{AddonStep, node_machines},
+        run::steps,
+    },
     cluster::ApiError,
     error::{Diagnose, ErrorKind},
 };
@@ -65,6 +68,13 @@ pub struct Workbench {
     pub credentials: Arc<crate::driver::registry::Credentials>,
     /// A directory (0700) for files of programs.
     pub work: PathBuf,
+}
+
+impl Workbench {
+    /// True when an addon is the network of Pods.
+    fn brings_network(&self) -> bool {
+        self.addons.iter().any(|step| step.key == "cilium")
+    }
 }
 
 pub use nodes::kubeconfig;
@@ -159,7 +169,7 @@ impl Reconciler for ClusterBootstraps {
                     Fact::Released
                 }
                 Step::Configure(names) => {
-                    Fact::Configured(match Cluster::of(&self.context.client, &bootstrap).await {
+                    Fact::Configured(match Cluster::of(&self.context.client, &bootstrap, &bench).await {
                         Ok(cluster) => cluster.configure(&names, &bench.ledger).await,
                         Err(trouble) => names.into_iter().map(|name| (name, Err(trouble.clone()))).collect(),
                     })
@@ -272,7 +282,7 @@ impl ClusterBootstraps {
         first: &str,
     ) -> Result<(), Trouble> {
         let client = &self.context.client;
-        let cluster = Cluster::of(client, bootstrap).await?;
+        let cluster = Cluster::of(client, bootstrap, bench).await?;
         let kubeconfig = cluster.begin(first, &bench.ledger).await?;
         cluster.keep_kubeconfig(client, bootstrap, &kubeconfig).await
     }
@@ -297,9 +307,12 @@ impl ClusterBootstraps {
         requests: &[MachineRequest],
     ) -> Result<Vec<String>, Trouble> {
         let target = self.target(bench, bootstrap).await?;
-        let nodes = verify::nodes(&target.client, requests).await?;
+        // Without a network of Pods no node is ever Ready; whoever wants none brings their own.
+        let has_network = bench.brings_network()
+            || matches!(bootstrap.spec.provider, ProviderKind::Local | ProviderKind::Sandbox);
+        let nodes = verify::nodes(&target.client, requests, has_network).await?;
         if !wanted::is_local(bootstrap) {
-            let cluster = Cluster::of(&self.context.client, bootstrap).await?;
+            let cluster = Cluster::of(&self.context.client, bootstrap, bench).await?;
             verify::etcd(&cluster).await?;
             let work = pivot::hand_over(&target.client, bootstrap, requests);
             let work = async { work.await.map_err(|error| trouble(&error)) };
@@ -318,7 +331,8 @@ impl ClusterBootstraps {
         }
         let kubeconfig =
             kubeconfig(&self.context.client, bootstrap).await.map_err(|error| trouble(&error))?;
-        let target = nodes::target(bench, kubeconfig).await?;
+        let machines = node_machines(&bootstrap.spec.provider, &self.requests(bootstrap));
+        let target = nodes::target(bench, kubeconfig, machines.into()).await?;
         *lock(&self.target) = Some((uid, target.clone()));
         Ok(target)
     }

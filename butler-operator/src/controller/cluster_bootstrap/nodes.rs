@@ -9,7 +9,7 @@ use butler_core::{
         common::{MachineRole, ProviderKind},
         names::{annotations, labels, managers},
     },
-    bootstrap::run::steps,
+    bootstrap::{addons::NodeMachine, run::steps},
     cluster::ApiError,
     error::Diagnose,
     redact::Secret,
@@ -70,11 +70,15 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// Reads the Talos secrets of a bootstrap; they are made where there are none.
-    pub(super) async fn of(client: &Client, bootstrap: &ClusterBootstrap) -> Result<Self, Trouble> {
+    pub(super) async fn of(
+        client: &Client,
+        bootstrap: &ClusterBootstrap,
+        bench: &Workbench,
+    ) -> Result<Self, Trouble> {
         let bundle = bundle(client, bootstrap).await?;
         let status = bootstrap.status.clone().unwrap_or_default();
         let document = |error| trouble(&error);
-        let options = options(bootstrap, &host(&status), &status.machines)?;
+        let options = options(bootstrap, &host(&status), &status.machines, bench.brings_network())?;
         let endpoints = addresses(&status.machines, MachineRole::ControlPlane);
         let name = &bootstrap.spec.cluster.name;
         let config = Talosconfig::admin(name, &bundle, endpoints, Timestamp::now()).map_err(document)?;
@@ -258,12 +262,16 @@ async fn write_secret(
 }
 
 /// A client of the new cluster, and its kubeconfig as a file for programs.
-pub(super) async fn target(bench: &Workbench, kubeconfig: Secret) -> Result<Target, Trouble> {
+pub(super) async fn target(
+    bench: &Workbench,
+    kubeconfig: Secret,
+    machines: Arc<[NodeMachine]>,
+) -> Result<Target, Trouble> {
     let path = bench.work.join("kubeconfig");
     make_private_dir(&bench.work).map_err(|error| trouble(&error))?;
     write_private(&path, kubeconfig.expose().as_bytes()).map_err(|error| trouble(&error))?;
     let client = connect_to(&kubeconfig).await?;
-    Ok(Target { client, kubeconfig: path, credentials: Arc::clone(&bench.credentials) })
+    Ok(Target { client, kubeconfig: path, credentials: Arc::clone(&bench.credentials), machines })
 }
 
 async fn connect_to(kubeconfig: &Secret) -> Result<Client, Trouble> {
@@ -309,6 +317,7 @@ fn options(
     bootstrap: &ClusterBootstrap,
     endpoint: &str,
     machines: &[BootstrapMachine],
+    brings_network: bool,
 ) -> Result<ConfigOptions, Trouble> {
     let wrong = |text: String| Trouble { passes: false, text };
     let spec = &bootstrap.spec;
@@ -355,6 +364,7 @@ fn options(
         schematic: Some(spec.talos.schematic.clone()).filter(|schematic| !schematic.is_empty()),
         pod_cidr: spec.network.pod_cidr.clone(),
         service_cidr: spec.network.service_cidr.clone(),
+        talos_network: !brings_network && spec.provider == ProviderKind::Sandbox,
         mtu,
         time_servers: Vec::new(),
         mirrors: Default::default(),

@@ -13,8 +13,13 @@ use super::{Trouble, nodes::Cluster, trouble};
 const TURN: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Waits until every machine is a node that is Ready; without machines, until every node is.
-pub(super) async fn nodes(client: &Client, requests: &[MachineRequest]) -> Result<Vec<String>, Trouble> {
+/// Waits until every machine is a node that is Ready, or at least a node; without machines, until every
+/// node is. Returns those that are Ready.
+pub(super) async fn nodes(
+    client: &Client,
+    requests: &[MachineRequest],
+    must_be_ready: bool,
+) -> Result<Vec<String>, Trouble> {
     let all: Api<Node> = Api::all(client.clone());
     let end = Instant::now() + TURN;
     loop {
@@ -28,7 +33,9 @@ pub(super) async fn nodes(client: &Client, requests: &[MachineRequest]) -> Resul
         if wanted.is_empty() {
             wanted = list.items.iter().map(ResourceExt::name_any).collect();
         }
-        let missing: Vec<_> = wanted.iter().filter(|name| !ready.contains(name)).cloned().collect();
+        let there: Vec<String> = list.items.iter().map(ResourceExt::name_any).collect();
+        let enough = if must_be_ready { &ready } else { &there };
+        let missing: Vec<_> = wanted.iter().filter(|name| !enough.contains(name)).cloned().collect();
         if missing.is_empty() && !wanted.is_empty() {
             return Ok(ready);
         }

@@ -89,6 +89,8 @@ pub struct ConfigOptions {
     pub schematic: Option<String>,
     pub pod_cidr: String,
     pub service_cidr: String,
+    /// True when Talos is to bring its own network of Pods; else one is installed later.
+    pub talos_network: bool,
     pub mtu: Option<u16>,
     pub time_servers: Vec<String>,
     /// Registry host to the places its images come from.
@@ -290,7 +292,7 @@ impl ConfigOptions {
             control_plane: main::ControlPlane { endpoint: self.endpoint_url(), local_api_server_port: None },
             cluster_name: self.cluster.clone(),
             network: main::ClusterNetwork {
-                cni: Some(main::Cni { name: "none".to_owned() }),
+                cni: (!self.talos_network).then(|| main::Cni { name: "none".to_owned() }),
                 dns_domain: "cluster.local".to_owned(),
                 pod_subnets: vec![self.pod_cidr.clone()],
                 service_subnets: vec![self.service_cidr.clone()],

@@ -53,7 +53,11 @@ pub(crate) fn run(args: &DestroyArgs, session: &Session) -> CommandResult {
         "run `{}` of cluster `{cluster}` ({}): {}",
         dir.id(),
         state.stage.as_str(),
-        if alive.is_empty() { "no machine is known".to_owned() } else { format!("machines {}", alive.join(", ")) },
+        if alive.is_empty() {
+            "no machine is known".to_owned()
+        } else {
+            format!("machines {}", alive.join(", "))
+        },
     ));
     if args.dry_run {
         session.ui.status(format_args!("nothing was removed (dry run)"));
@@ -83,7 +87,7 @@ pub(super) fn remove(
     let setup = Setup::new(&config, session)?;
     let started = take_up(&runs, dir, Verb::Destroy)?;
     let id = started.dir.id().clone();
-    let runtime = setup.runtime(&config, &started.dir);
+    let runtime = setup.runtime(&config, &started.dir)?;
     let mut journal = journal(started.ledger.clone());
     let job = report::run_as(session, events, id.clone(), &mut journal, async |reporter| {
         let (dir, past, ledger) = (&started.dir, &started.past, &started.ledger);

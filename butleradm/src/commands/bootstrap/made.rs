@@ -11,7 +11,7 @@ use butler_operator::bootstrap::Made;
 use butler_term::{
     CommandError, CommandResult,
     args::OutputArgs,
-    output::{Format, Render, Table},
+    output::{Format, Render, Table, View},
     run::Session,
 };
 use kube::config::Kubeconfig;
@@ -52,11 +52,16 @@ impl MadeReport {
 }
 
 impl Render for MadeReport {
-    fn table(&self) -> Table {
-        let mut table = Table::new(["CLUSTER", "ENDPOINT", "KUBECONFIG", "RUN"]);
+    fn table(&self, _: &View) -> Table {
+        let mut table = Table::new(["cluster", "endpoint", "kubeconfig", "run"]);
         let Made { cluster, endpoint, kubeconfig, .. } = &self.made;
-        table.row([cluster.clone(), endpoint.clone(), kubeconfig.display().to_string(), self.run.to_string()]);
+        let row = [cluster.clone(), endpoint.clone(), kubeconfig.display().to_string(), self.run.to_string()];
+        table.push(row.map(Into::into));
         table
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec![self.made.cluster.clone()]
     }
 }
 

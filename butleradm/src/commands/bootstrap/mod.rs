@@ -1,51 +1,111 @@
 //! `bootstrap`: from a configuration file to a management cluster.
 
+mod abort;
+mod destroy;
 mod list;
 mod logs;
+mod made;
 mod plan;
 mod plan_report;
+mod rehearse;
 mod replay;
 mod report;
+mod resume;
+mod run;
 mod runs;
+mod schema;
+mod setup;
+mod source;
 mod status;
+mod validate;
+mod validation;
 
+use butler_core::api::common::ProviderKind;
 use butler_term::{CommandResult, run::Session};
 use clap::{Args, Subcommand};
 
 /// Make a management cluster from a configuration file
 ///
-/// Every run keeps a journal under the Butler home: what it will do before it does it, and what became of
-/// it. So a run that was interrupted can be looked at and taken up again.
+/// With --config alone it makes the cluster, as `bootstrap run` does. Every run keeps a journal under the
+/// Butler home: what it will do before it does it, and what became of it. So a run that was interrupted can
+/// be looked at and taken up again.
 #[derive(Args, Debug)]
 #[command(
     arg_required_else_help = true,
+    args_conflicts_with_subcommands = true,
     after_help = "Examples:
-  butleradm bootstrap list
+  butleradm bootstrap --config examples/sandbox.yaml
+  butleradm bootstrap validate --config bootstrap.yaml
+  butleradm bootstrap plan --config bootstrap.yaml
   butleradm bootstrap status --watch
-  butleradm bootstrap logs mgmt --follow"
+  butleradm bootstrap resume
+  butleradm bootstrap destroy mgmt"
 )]
 pub(crate) struct BootstrapArgs {
     #[command(subcommand)]
-    command: BootstrapCommand,
+    command: Option<BootstrapCommand>,
+
+    #[command(flatten)]
+    run: run::RunArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum BootstrapCommand {
+    Plan(plan::PlanArgs),
+    Run(run::RunArgs),
+    Resume(resume::ResumeArgs),
+    Abort(abort::AbortArgs),
+    Destroy(destroy::DestroyArgs),
+    Rehearse(rehearse::RehearseArgs),
+    Validate(validate::BootstrapValidateArgs),
+    Schema(schema::BootstrapSchemaArgs),
     #[command(visible_alias = "ls")]
     List(list::ListArgs),
-    Plan(plan::PlanArgs),
     Status(status::StatusArgs),
     Logs(logs::LogsArgs),
     Replay(replay::ReplayArgs),
+    /// Make a management cluster on Harvester
+    Harvester(run::RunArgs),
+    /// Make a management cluster on Nutanix
+    Nutanix(run::RunArgs),
+    /// Make a management cluster on Proxmox VE
+    Proxmox(run::RunArgs),
+    /// Make a management cluster on Amazon Web Services
+    Aws(run::RunArgs),
+    /// Make a management cluster on Microsoft Azure
+    Azure(run::RunArgs),
+    /// Make a management cluster on Google Cloud
+    Gcp(run::RunArgs),
+    /// Make a management cluster of a KIND cluster on this computer
+    Local(run::RunArgs),
+    /// Make a management cluster of simulated machines on this computer
+    Sandbox(run::RunArgs),
 }
 
 /// Runs the chosen command.
 pub(crate) fn run(args: &BootstrapArgs, session: &Session) -> CommandResult {
-    match &args.command {
-        BootstrapCommand::List(args) => list::run(args, session),
+    let Some(command) = &args.command else { return run::run(&args.run, None, session) };
+    let of = |provider: ProviderKind, args| run::run(args, Some(&provider), session);
+    match command {
         BootstrapCommand::Plan(args) => plan::run(args, session),
+        BootstrapCommand::Run(args) => run::run(args, None, session),
+        BootstrapCommand::Resume(args) => resume::run(args, session),
+        BootstrapCommand::Abort(args) => abort::run(args, session),
+        BootstrapCommand::Destroy(args) => destroy::run(args, session),
+        BootstrapCommand::Rehearse(args) => rehearse::run(args, session),
+        BootstrapCommand::Validate(args) => validate::run(args, session),
+        BootstrapCommand::Schema(args) => schema::run(args, session),
+        BootstrapCommand::List(args) => list::run(args, session),
         BootstrapCommand::Status(args) => status::run(args, session),
         BootstrapCommand::Logs(args) => logs::run(args, session),
         BootstrapCommand::Replay(args) => replay::run(args, session),
+        BootstrapCommand::Harvester(args) => of(ProviderKind::Harvester, args),
+        BootstrapCommand::Nutanix(args) => of(ProviderKind::Nutanix, args),
+        BootstrapCommand::Proxmox(args) => of(ProviderKind::Proxmox, args),
+        BootstrapCommand::Aws(args) => of(ProviderKind::Aws, args),
+        BootstrapCommand::Azure(args) => of(ProviderKind::Azure, args),
+        BootstrapCommand::Gcp(args) => of(ProviderKind::Gcp, args),
+        BootstrapCommand::Local(args) => of(ProviderKind::Local, args),
+        BootstrapCommand::Sandbox(args) => of(ProviderKind::Sandbox, args),
     }
 }

@@ -8,9 +8,7 @@ use std::{
 
 use butler_core::{
     bootstrap::{
-        addons::{AddonInput, AddonStep, plan_addons},
-        config::{Config, RuntimeKind, load},
-        objects,
+        config::{Config, RuntimeKind},
         plan::{Past, Plan, PlanError, PlanInput, World, answers, plan},
         run::{RunState, Runs},
     },
@@ -19,6 +17,7 @@ use butler_core::{
     settings::{Home, home::write_private},
 };
 use butler_operator::{
+    addons::Mirror,
     parts::{self, Parts},
     talos::images::images,
 };
@@ -30,7 +29,7 @@ use butler_term::{
 };
 use clap::{Args, ValueHint};
 
-use super::plan_report::PlanReport;
+use super::{plan_report::PlanReport, setup, source::ConfigArgs};
 
 /// How long the shared address may take to answer.
 const VIP_LIMIT: Duration = Duration::from_secs(1);
@@ -46,9 +45,8 @@ const VIP_LIMIT: Duration = Duration::from_secs(1);
   butleradm bootstrap plan --config bootstrap.yaml -o json
   butleradm bootstrap plan --config bootstrap.yaml --out plan.json")]
 pub(super) struct PlanArgs {
-    /// Configuration file
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArgs,
 
     /// Also write the plan to this file, readable by you alone
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -60,17 +58,11 @@ pub(super) struct PlanArgs {
 
 /// Runs the command.
 pub(super) fn run(args: &PlanArgs, session: &Session) -> CommandResult {
-    let (config, text) = read(&args.config, session)?;
-    show(&config, &text, &args.output, args.out.as_deref(), session)
-}
-
-/// Reads a configuration, and its text.
-fn read(path: &Path, session: &Session) -> CommandResult<(Config, Secret)> {
-    let loaded = load(path, None, &session.environment)?;
-    for warning in &loaded.warnings {
-        session.ui.warning(format_args!("{}:{}: {}", path.display(), warning.line, warning.message));
+    let given = args.config.load(None, session)?;
+    for warning in &given.loaded.warnings {
+        session.ui.warning(format_args!("{}:{}: {}", given.name, warning.line, warning.message));
     }
-    Ok((loaded.config, Secret::from(contents(path)?)))
+    show(&given.loaded.config, &given.text, &args.output, args.out.as_deref(), session)
 }
 
 /// Makes the plan of a configuration, prints it, and writes it to a file if there is one.
@@ -111,10 +103,14 @@ fn make(config: &Config, text: &Secret, session: &Session) -> CommandResult<Plan
     let home = Home::resolve(&session.environment)?;
     let runs = Runs::new(&home).list()?.into_iter();
     let runs: Vec<RunState> = runs.filter_map(|(_, state)| state.ok()).collect();
-    let world = session.block_on(async { Ok(look(config, text, &home, session).await?) })?;
+    let world = session.block_on(look(config, text, &home, session))?;
+    let base = std::env::current_dir().unwrap_or_default();
+    let mirror = config.charts.mirror.as_deref().map(|mirror| Mirror::parse(mirror, &base));
+    // Who owns what charts make is known only in a run, and is no part of a plan.
+    let addons = setup::addons(config, mirror.as_ref(), "");
     Ok(plan(&PlanInput {
         config,
-        addons: &addons(config),
+        addons: &addons,
         images: images(config),
         past: Past::of(&runs, &config.provider_kind()),
         world,
@@ -138,14 +134,4 @@ async fn look(config: &Config, text: &Secret, home: &Home, session: &Session) ->
         }
     }
     Ok(world)
-}
-
-fn addons(config: &Config) -> Vec<AddonStep> {
-    plan_addons(&AddonInput {
-        bootstrap: objects::cluster_bootstrap(config).spec,
-        provider: objects::provider_config(config, &objects::provider_name(config)).spec,
-        multi_tenancy: config.multi_tenancy_mode.clone(),
-        network_pool: config.network_pool.as_ref().map(|pool| (pool.name.clone(), pool.spec.clone())),
-        offered: Default::default(),
-    })
 }

@@ -1,6 +1,9 @@
 //! `bootstrap run`, which the bare `bootstrap` is too.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use butler_core::{
     api::common::ProviderKind,
@@ -14,7 +17,7 @@ use butler_core::{
     settings::{Home, keys::duration},
 };
 use butler_operator::{
-    bootstrap::{Made, RunOptions, Started, begin},
+    bootstrap::{RunOptions, Started, begin},
     ledger::Ledger,
 };
 use butler_term::{
@@ -23,7 +26,7 @@ use butler_term::{
     report::{self, EventArgs},
     run::Session,
 };
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::{made::MadeReport, plan, setup::Setup, source::ConfigArgs};
 
@@ -45,12 +48,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "RUNTIME")]
     pub(super) runtime: Option<RuntimeArg>,
 
-    /// Only say what would be done; the same as `bootstrap plan`
+    /// Only say what would be done, as `bootstrap plan` does
     #[arg(long)]
     dry_run: bool,
 
-    /// Refuse to begin unless this plan, made by `bootstrap plan --out`, still holds
-    #[arg(long, value_name = "FILE")]
+    /// Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     plan: Option<PathBuf>,
 
     #[command(flatten)]
@@ -105,11 +108,11 @@ pub(crate) fn run(args: &RunArgs, provider: Option<&ProviderKind>, session: &Ses
     }
     let mut config = source.loaded.config;
     config.bootstrap_cluster.runtime = args.runtime.map_or(config.bootstrap_cluster.runtime, Into::into);
-    if args.dry_run {
-        return plan::show(&config, &source.text, &args.go.output, None, session);
-    }
     if let Some(path) = &args.plan {
         plan::must_hold(path, &config, &source.text, session)?;
+    }
+    if args.dry_run {
+        return plan::show(&config, &source.text, &args.go.output, None, session);
     }
     start(config, &source.text, &source.directory, false, &args.go, session).map(drop)
 }
@@ -118,7 +121,7 @@ pub(crate) fn run(args: &RunArgs, provider: Option<&ProviderKind>, session: &Ses
 pub(super) fn start(
     config: Config,
     text: &Secret,
-    directory: &std::path::Path,
+    directory: &Path,
     rehearsal: bool,
     go: &GoArgs,
     session: &Session,
@@ -155,7 +158,7 @@ pub(super) fn go_on(
     let mut journal = journal(started.ledger.clone());
     let job = report::run_as(session, &go.events, id.clone(), &mut journal, async |reporter| {
         let engine = setup.engine(config, started, go.timeout, go.skip_cleanup, &reporter).await?;
-        Ok::<Made, CommandError>(engine.run(&reporter).await?)
+        engine.run(&reporter).await
     });
     let made = session.block_on(job).map_err(|error| explain(error, &id))?;
     let merged = match &go.merge_kubeconfig {

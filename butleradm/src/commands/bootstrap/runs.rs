@@ -1,10 +1,11 @@
 //! Which run is meant.
 
 use butler_core::{
-    bootstrap::run::{RunDir, RunState, Runs},
+    bootstrap::run::{RunDir, RunFacts, RunState, Runs},
+    error::Code,
     settings::Home,
 };
-use butler_term::{CommandResult, complete, run::Session};
+use butler_term::{CommandError, CommandResult, complete, run::Session};
 use clap::Args;
 
 /// One run.
@@ -24,4 +25,20 @@ impl RunArgs {
             None => runs.newest()?,
         })
     }
+}
+
+/// Finds the run of a command that changes it.
+pub(super) fn choose(runs: &Runs, name: Option<&str>) -> CommandResult<(RunDir, RunState)> {
+    Ok(match name {
+        Some(name) => runs.find(name)?,
+        None => runs.newest()?,
+    })
+}
+
+/// What a run is; one whose journal ends before its first record cannot be worked on.
+pub(super) fn facts(dir: &RunDir, state: &RunState) -> CommandResult<RunFacts> {
+    state.facts.clone().ok_or_else(|| {
+        let message = format!("run `{}` ended before it began: its journal is empty", dir.id());
+        CommandError::new(Code::RunNotResumable, message).hint(format!("rm -r {}", dir.path().display()))
+    })
 }

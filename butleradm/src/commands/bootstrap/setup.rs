@@ -5,23 +5,26 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use butler_core::{
     api::common::ProviderKind,
     bootstrap::{
-        addons::{AddonInput, AddonStep, plan_addons},
+        addons::{AddonAction, AddonInput, AddonStep, ChartSource, plan_addons},
         config::{self, Config, KindConfig, ProviderSettings, RuntimeKind, Source},
         objects,
         run::{RunDir, RunFacts},
     },
     error::Code,
+    event::Reporter,
     redact::Secret,
     settings::{Home, env},
 };
 use butler_operator::{
     addons::{HelmInstaller, Mirror},
-    bootstrap::{Engine, Machines, Started},
+    bootstrap::{BootstrapError, Engine, Machines, Started},
     driver::registry,
     keyring::ProgramKeyring,
     parts::{self, Parts},
     process::Guard,
-    runtime::{KindRuntime, KindRuntimeOptions, ProcessRuntime, ProcessRuntimeOptions, Runtime},
+    runtime::{
+        KindRuntime, KindRuntimeOptions, ProcessRuntime, ProcessRuntimeOptions, Runtime, RuntimeError,
+    },
 };
 use butler_term::{CommandError, CommandResult, run::Session};
 
@@ -55,14 +58,19 @@ impl<'a> Setup<'a> {
     }
 
     /// The temporary control plane of a run.
-    pub(super) fn runtime(&self, config: &Config, dir: &RunDir) -> Arc<dyn Runtime> {
+    pub(super) fn runtime(&self, config: &Config, dir: &RunDir) -> Result<Arc<dyn Runtime>, RuntimeError> {
         let (parts, guard) = (self.parts.clone(), self.guard.clone());
-        match config.bootstrap_cluster.runtime {
+        let (place, id) = (dir.temporary(), dir.id().clone());
+        Ok(match config.bootstrap_cluster.runtime {
             RuntimeKind::Process => {
-                Arc::new(ProcessRuntime::new(ProcessRuntimeOptions { dir: dir.temporary(), parts, guard }))
+                Arc::new(ProcessRuntime::new(ProcessRuntimeOptions { dir: place, parts, guard }))
             }
-            RuntimeKind::Kind => Arc::new(KindRuntime::new(self.kind(config, dir))),
-        }
+            RuntimeKind::Kind => {
+                let environment = &self.session.environment;
+                let options = KindRuntimeOptions::of(config, place, id, parts, environment, &self.home)?;
+                Arc::new(KindRuntime::new(options))
+            }
+        })
     }
 
     /// The engine of a run. Programs that are missing are installed first.
@@ -72,8 +80,8 @@ impl<'a> Setup<'a> {
         started: &Started,
         timeout: Option<Duration>,
         keep_temporary: bool,
-        reporter: &butler_core::event::Reporter,
-    ) -> CommandResult<Engine> {
+        reporter: &Reporter,
+    ) -> Result<Engine, BootstrapError> {
         let dir = started.dir.clone();
         let wanted = match config.bootstrap_cluster.runtime {
             RuntimeKind::Process => vec![&parts::ETCD, &parts::KUBE_APISERVER, &parts::HELM],
@@ -87,7 +95,7 @@ impl<'a> Setup<'a> {
         let environment = &self.session.environment;
         let installer = HelmInstaller::new(helm, self.guard.clone(), &dir.work(), mirror, environment)?;
         Ok(Engine {
-            runtime: self.runtime(&config, &dir),
+            runtime: self.runtime(&config, &dir)?,
             machines: self.machines.clone(),
             ledger: started.ledger.clone(),
             installer: Arc::new(installer),
@@ -108,9 +116,17 @@ pub(super) fn addons(config: &Config, mirror: Option<&Mirror>, owner: &str) -> V
         multi_tenancy: config.multi_tenancy_mode.clone(),
         network_pool: config.network_pool.as_ref().map(|pool| (pool.name.clone(), pool.spec.clone())),
         offered: mirror.map(Mirror::offered).unwrap_or_default(),
-        owner: Some(owner.to_owned()),
     };
-    plan_addons(&input)
+    let mut steps = plan_addons(&input);
+    for step in &mut steps {
+        if let AddonAction::Chart(release) = &mut step.action
+            && release.source == ChartSource::Embedded
+        {
+            // The machines carry the mark of the run that made them.
+            release.values["owner"] = owner.into();
+        }
+    }
+    steps
 }
 
 fn secrets(config: &Config, session: &Session) -> CommandResult<BTreeMap<&'static str, Secret>> {

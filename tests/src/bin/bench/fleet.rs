@@ -170,6 +170,7 @@ fn options(endpoint: &str) -> Result<ConfigOptions> {
         schematic: None,
         pod_cidr: "10.244.0.0/16".into(),
         service_cidr: "10.96.0.0/12".into(),
+        talos_network: false,
         mtu: None,
         time_servers: Vec::new(),
         mirrors: BTreeMap::new(),

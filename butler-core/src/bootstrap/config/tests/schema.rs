@@ -120,7 +120,7 @@ fn check(schema: &Value, root: &Value, value: &Value, path: &str, found: &mut Ve
 
 fn violations(text: &str) -> Vec<String> {
     let value: Value = serde_saphyr::from_str(text).unwrap();
-    let (schema, mut found) = (crate::bootstrap::config::schema(), Vec::new());
+    let (schema, mut found) = (schema(), Vec::new());
     check(&schema, &schema, &value, "", &mut found);
     found
 }
@@ -195,7 +195,7 @@ fn described(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
 fn the_schema_and_the_loader_know_the_same_keys() {
     let (mut in_table, mut in_schema) = (BTreeSet::new(), BTreeSet::new());
     known(ROOT, "", &mut in_table);
-    described(&crate::bootstrap::config::schema(), "", &mut in_schema);
+    described(&schema(), "", &mut in_schema);
     assert_eq!(in_table, in_schema);
 }
 
@@ -214,7 +214,7 @@ fn defaults(schema: &Value, root: &Value, path: &str) {
 
 #[test]
 fn defaults_are_values_that_may_be_written() {
-    let schema = crate::bootstrap::config::schema();
+    let schema = schema();
     defaults(&schema, &schema, "");
     fn count(keys: &[Key]) -> usize {
         keys.iter()
