@@ -4,9 +4,11 @@
 //! - [`config`]: the configuration file: read, checked, with every default filled in
 //! - [`objects`]: the objects that a bootstrap begins with
 //! - [`addons`]: what is installed into the new cluster, in which order, as data
+//! - [`plan`]: what a run will do, and whether the world is still as it was when that was decided
 //! - [`run`]: runs on disk, and what their journals say of them
 
 pub mod addons;
 pub mod config;
 pub mod objects;
+pub mod plan;
 pub mod run;

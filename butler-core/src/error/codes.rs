@@ -468,6 +468,13 @@ codes! {
     RunNotResumable = 2004, Conflict, "the run cannot be taken up",
         "It reached its end, or everything it made was removed.",
         ["butleradm bootstrap list"];
+    PlanUnreadable = 2005, Invalid, "the file is not a plan",
+        "A plan is a JSON file that `bootstrap plan --out` wrote, by the same version of this program.",
+        ["butleradm bootstrap plan --config FILE --out plan.json"];
+    PlanMoved = 2006, Conflict, "the world is not as it was when the plan was made",
+        "A plan is carried out only while everything it was made from is as it was: the configuration, the programs, \
+         and what was seen at the provider and on the network. What changed is listed. Nothing was done.",
+        ["butleradm bootstrap plan --config FILE --out plan.json"];
     BootstrapFailed = 2010, Bootstrap, "the management cluster was not made",
         "A step failed in a way that another try does not mend by itself. What was made stays as it is; the \
          run's journal knows all of it.",

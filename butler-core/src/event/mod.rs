@@ -6,6 +6,7 @@
 
 pub mod journal;
 pub mod reporter;
+pub mod schema;
 mod secret;
 
 use std::{
@@ -14,6 +15,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -27,7 +29,7 @@ use crate::error::{Diagnose, ErrorKind};
 pub const VERSION: u32 = 1;
 
 /// One thing that happened in a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// Version of the format it was written in.
@@ -35,6 +37,7 @@ pub struct Event {
     /// Position in its stream or journal, from 1 without gaps.
     pub seq: u64,
     /// When it happened.
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub time: Timestamp,
     /// The run it belongs to.
     pub run_id: RunId,
@@ -44,7 +47,7 @@ pub struct Event {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum EventKind {
@@ -101,6 +104,7 @@ pub enum EventKind {
     },
     /// An event of a newer version, kept as it came.
     #[serde(untagged)]
+    #[schemars(skip)]
     Unknown(Map<String, Value>),
 }
 
@@ -122,7 +126,7 @@ impl EventKind {
 }
 
 /// How far a task is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
     /// What is being done, such as `download etcd`.
@@ -137,7 +141,7 @@ pub struct Progress {
 }
 
 /// What a [`Progress`] counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Unit {
@@ -148,7 +152,7 @@ pub enum Unit {
 }
 
 /// Names an object of a cluster or a provider.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRef {
     /// Its kind, such as `MachineRequest`.
@@ -171,7 +175,7 @@ impl fmt::Display for ObjectRef {
 }
 
 /// What was done to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Change {
@@ -186,7 +190,7 @@ pub enum Change {
 }
 
 /// How much a message matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Level {
     /// For `-v`.
@@ -200,7 +204,7 @@ pub enum Level {
 }
 
 /// The state of a run at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusSnapshot {
     /// The phase the run is in.
@@ -211,7 +215,7 @@ pub struct StatusSnapshot {
 }
 
 /// The state of one object of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectStatus {
     /// The object.
@@ -224,7 +228,7 @@ pub struct ObjectStatus {
 }
 
 /// How a phase or a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Outcome {
@@ -273,9 +277,9 @@ pub fn elapsed(from: Timestamp, to: Timestamp) -> String {
 }
 
 /// Names a run: its start in UTC and a few random digits, so that runs sort by time.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct RunId(String);
+pub struct RunId(#[schemars(regex(pattern = r"^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$"))] String);
 
 impl RunId {
     /// A new id for a run that starts now.

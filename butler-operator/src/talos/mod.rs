@@ -2,6 +2,7 @@
 //!
 //! - [`secrets`]: the bundle every configuration of a cluster is derived from
 //! - [`config`]: machine configurations, made and read
+//! - [`images`]: what machines pull, before there is a machine
 //! - [`patches`]: changes a person asks for on top
 //! - [`talosconfig`] and [`kubeconfig`]: how administrators get in
 //! - [`client`]: calls to a node, in maintenance mode and after
@@ -13,6 +14,7 @@ pub mod client;
 pub mod config;
 mod document;
 mod error;
+pub mod images;
 pub mod kubeconfig;
 pub mod patches;
 pub mod proto;

@@ -1,10 +1,14 @@
 //! The program as a person runs it; one module per command group.
 
 mod bootstrap_config;
+mod bootstrap_plan;
+mod bootstrap_runs;
 mod config;
 mod crds;
 mod docs;
+mod events;
 mod machine;
 mod platform;
 mod serve;
 mod tools;
+mod workflows;

@@ -144,6 +144,21 @@ impl ConfigOptions {
         }
     }
 
+    /// Every image that the nodes pull. kube-proxy is named in configurations, and is off.
+    pub fn images(&self) -> Vec<String> {
+        let parts = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+        let nodes = [self.installer(), self.kubelet_image()];
+        nodes.into_iter().chain(parts.map(|part| self.kubernetes_image(part))).collect()
+    }
+
+    fn kubelet_image(&self) -> String {
+        format!("ghcr.io/siderolabs/kubelet:v{}", self.kubernetes)
+    }
+
+    fn kubernetes_image(&self, part: &str) -> String {
+        format!("registry.k8s.io/{part}:v{}", self.kubernetes)
+    }
+
     fn schedules_on_control_planes(&self) -> bool {
         self.topology == Topology::SingleNode || self.workers == 0
     }
@@ -193,7 +208,7 @@ impl ConfigOptions {
             ca: for_role(&bundle.certs.os, role),
             cert_sans: self.names(),
             kubelet: main::Kubelet {
-                image: format!("ghcr.io/siderolabs/kubelet:v{}", self.kubernetes),
+                image: self.kubelet_image(),
                 default_runtime_seccomp_profile_enabled: true,
                 disable_manifests_directory: true,
                 ..main::Kubelet::default()
@@ -296,7 +311,7 @@ impl ConfigOptions {
     }
 
     fn control_plane_cluster(&self, bundle: &SecretsBundle) -> main::Cluster {
-        let image = |name: &str| format!("registry.k8s.io/{name}:v{}", self.kubernetes);
+        let image = |name: &str| self.kubernetes_image(name);
         let component = |name: &str| main::Component { image: image(name), ..main::Component::default() };
         main::Cluster {
             aescbc_encryption_secret: bundle.secrets.aescbcencryptionsecret.clone(),

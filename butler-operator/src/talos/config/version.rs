@@ -16,6 +16,12 @@ impl TalosVersion {
     }
 }
 
+impl From<semver::Version> for TalosVersion {
+    fn from(version: semver::Version) -> Self {
+        Self(version)
+    }
+}
+
 impl FromStr for TalosVersion {
     type Err = DocumentError;
 

@@ -5,6 +5,8 @@ mod destroy;
 mod list;
 mod logs;
 mod made;
+mod plan;
+mod plan_report;
 mod rehearse;
 mod replay;
 mod report;
@@ -34,6 +36,7 @@ use clap::{Args, Subcommand};
     after_help = "Examples:
   butleradm bootstrap --config examples/sandbox.yaml
   butleradm bootstrap validate --config bootstrap.yaml
+  butleradm bootstrap plan --config bootstrap.yaml
   butleradm bootstrap status --watch
   butleradm bootstrap resume
   butleradm bootstrap destroy mgmt"
@@ -48,6 +51,7 @@ pub(crate) struct BootstrapArgs {
 
 #[derive(Debug, Subcommand)]
 enum BootstrapCommand {
+    Plan(plan::PlanArgs),
     Run(run::RunArgs),
     Resume(resume::ResumeArgs),
     Abort(abort::AbortArgs),
@@ -83,6 +87,7 @@ pub(crate) fn run(args: &BootstrapArgs, session: &Session) -> CommandResult {
     let Some(command) = &args.command else { return run::run(&args.run, None, session) };
     let of = |provider: ProviderKind, args| run::run(args, Some(&provider), session);
     match command {
+        BootstrapCommand::Plan(args) => plan::run(args, session),
         BootstrapCommand::Run(args) => run::run(args, None, session),
         BootstrapCommand::Resume(args) => resume::run(args, session),
         BootstrapCommand::Abort(args) => abort::run(args, session),

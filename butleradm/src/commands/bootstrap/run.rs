@@ -1,6 +1,9 @@
 //! `bootstrap run`, which the bare `bootstrap` is too.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use butler_core::{
     api::common::ProviderKind,
@@ -23,9 +26,9 @@ use butler_term::{
     report::{self, EventArgs},
     run::Session,
 };
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
-use super::{made::MadeReport, setup::Setup, source::ConfigArgs};
+use super::{made::MadeReport, plan, setup::Setup, source::ConfigArgs};
 
 /// Make a management cluster
 ///
@@ -35,7 +38,8 @@ use super::{made::MadeReport, setup::Setup, source::ConfigArgs};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   butleradm bootstrap run --config examples/sandbox.yaml
-  butleradm bootstrap --config bootstrap.yaml --events ndjson")]
+  butleradm bootstrap --config bootstrap.yaml --events ndjson
+  butleradm bootstrap run --config bootstrap.yaml --plan plan.json")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(super) config: ConfigArgs,
@@ -43,6 +47,14 @@ pub(crate) struct RunArgs {
     /// What the temporary control plane is made of [default: the configuration's, else kind]
     #[arg(long, value_name = "RUNTIME")]
     pub(super) runtime: Option<RuntimeArg>,
+
+    /// Only say what would be done, as `bootstrap plan` does
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    plan: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) go: GoArgs,
@@ -96,6 +108,12 @@ pub(crate) fn run(args: &RunArgs, provider: Option<&ProviderKind>, session: &Ses
     }
     let mut config = source.loaded.config;
     config.bootstrap_cluster.runtime = args.runtime.map_or(config.bootstrap_cluster.runtime, Into::into);
+    if let Some(path) = &args.plan {
+        plan::must_hold(path, &config, &source.text, session)?;
+    }
+    if args.dry_run {
+        return plan::show(&config, &source.text, &args.go.output, None, session);
+    }
     start(config, &source.text, &source.directory, false, &args.go, session).map(drop)
 }
 

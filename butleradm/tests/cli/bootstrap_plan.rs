@@ -1,0 +1,201 @@
+//! Plans: of every example, without touching anything, and written for `run --plan`.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use butler_core::{
+    bootstrap::{
+        addons::{AddonInput, plan_addons},
+        config, objects,
+        plan::{Plan, PlanInput, World, plan},
+    },
+    settings::Environment,
+};
+use butler_operator::talos::images::images;
+use butler_tests::{
+    Env, Invocation, filters,
+    http::{HttpServer, Reply},
+};
+use serde_json::json;
+
+const EXAMPLES: [&str; 9] =
+    ["aws", "azure", "gcp", "harvester", "local", "nutanix", "proxmox", "sandbox", "sandbox-ha"];
+
+fn example(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../examples").join(format!("{name}.yaml"))
+}
+
+/// A machine with none of our programs, so that a plan depends on the configuration alone.
+fn bootstrap_plan(env: &Env, config: &Path, args: &[&str]) -> Invocation {
+    let command = env.command(env!("CARGO_BIN_EXE_butleradm")).args(["bootstrap", "plan", "--config"]);
+    command.arg(config).args(args).env("PATH", env.work_dir())
+}
+
+/// The plan of a configuration when nothing was looked at.
+fn planned(path: &Path) -> Result<Plan> {
+    let config = config::load(path, None, &Environment::of([("HOME", "/home/somebody")]))?.config;
+    let addons = plan_addons(&AddonInput {
+        bootstrap: objects::cluster_bootstrap(&config).spec,
+        provider: objects::provider_config(&config, &objects::provider_name(&config)).spec,
+        multi_tenancy: config.multi_tenancy_mode.clone(),
+        network_pool: config.network_pool.as_ref().map(|pool| (pool.name.clone(), pool.spec.clone())),
+        offered: Default::default(),
+    });
+    let world = World::of(b"");
+    Ok(plan(&PlanInput {
+        config: &config,
+        addons: &addons,
+        images: images(&config),
+        past: Vec::new(),
+        world,
+    }))
+}
+
+#[test]
+fn every_example_has_the_plan_in_the_repository() -> Result<()> {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/plans");
+    let update = Environment::capture().has("BUTLER_UPDATE_DOCS");
+    let mut wrong = Vec::new();
+    for name in EXAMPLES {
+        let made = serde_json::to_string_pretty(&planned(&example(name))?)? + "\n";
+        let made = filters::apply(&made);
+        let path = dir.join(format!("{name}.json"));
+        if update {
+            fs::create_dir_all(&dir)?;
+            fs::write(&path, &made)?;
+        }
+        if fs::read_to_string(&path).ok() != Some(made) {
+            wrong.push(name);
+        }
+    }
+    ensure!(wrong.is_empty(), "run `make docs` and look at what changed in {}: {wrong:?}", dir.display());
+    let files = fs::read_dir(example("x").parent().context("no parent")?)?;
+    let yaml =
+        files.flatten().filter(|file| file.path().extension().is_some_and(|end| end == "yaml")).count();
+    ensure!(yaml == EXAMPLES.len(), "an example has no plan: {yaml} of them, {} plans", EXAMPLES.len());
+    Ok(())
+}
+
+#[test]
+fn the_plan_of_the_sandbox_reads_well() -> Result<()> {
+    let env = Env::new()?;
+    insta::assert_snapshot!(bootstrap_plan(&env, &example("sandbox"), &[]).run()?, @"");
+    Ok(())
+}
+
+#[test]
+fn formats_print_the_same_plan() -> Result<()> {
+    let env = Env::new()?;
+    let run = |args: &[&str]| bootstrap_plan(&env, &example("sandbox-ha"), args).run()?.success();
+    let json = run(&["-o", "json"])?;
+    let plan = Plan::from_json(&json.stdout)?;
+    assert_eq!(json.stderr, "");
+    let mut pure = planned(&example("sandbox-ha"))?;
+    pure.world = plan.world.clone();
+    assert_eq!(plan, pure);
+    let yaml: serde_json::Value = serde_saphyr::from_str(&run(&["-o", "yaml"])?.stdout)?;
+    assert_eq!(yaml, serde_json::to_value(&plan)?);
+    let names = run(&["-o", "name"])?.stdout;
+    assert!(names.starts_with(&format!("machine/{}\n", plan.machines[0].name)), "{names}");
+    let wide = run(&["-o", "wide"])?.stdout;
+    assert!(wide.contains("clusterbootstraps.butler.butlerlabs.dev"), "{wide}");
+    assert_eq!(run(&["-o", "jsonpath={.kind}"])?.stdout, "BootstrapPlan");
+    Ok(())
+}
+
+#[test]
+fn a_plan_is_written_for_its_owner_alone_and_whole() -> Result<()> {
+    let env = Env::new()?;
+    let path = env.work_dir().join("plan.json");
+    fs::write(&path, "something older")?;
+    let output = bootstrap_plan(&env, &example("sandbox"), &["--out", "plan.json"]).run()?.success()?;
+    assert_eq!(output.stderr, "plan written to `plan.json`\n");
+    let plan = Plan::from_json(&fs::read_to_string(&path)?)?;
+    assert_eq!(plan.cluster, "sandbox");
+    assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
+    let nowhere = bootstrap_plan(&env, &example("sandbox"), &["--out", "no/such/plan.json"]).run()?;
+    let nowhere = nowhere.failed_with(1)?;
+    assert!(nowhere.stderr.contains("cannot write `no/such/plan.json`"), "{nowhere}");
+    assert_eq!(nowhere.stdout, "");
+    Ok(())
+}
+
+#[test]
+fn planning_changes_nothing_anywhere() -> Result<()> {
+    let env = Env::new()?;
+    // Every way out that a plan might take ends at a server that refuses and counts.
+    let server = HttpServer::start(|_| Reply::status(403, "no"))?;
+    let kubeconfig = env.work_dir().join("kubeconfig");
+    let text = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": server.url()}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    });
+    fs::write(&kubeconfig, text.to_string())?;
+    fs::set_permissions(&kubeconfig, fs::Permissions::from_mode(0o600))?;
+    let harvester = env.work_dir().join("harvester.yaml");
+    let example_text = fs::read_to_string(example("harvester"))?;
+    let text = example_text.replace("~/.butler/hci.kubeconfig", &kubeconfig.display().to_string());
+    ensure!(text != example_text, "the example names another kubeconfig");
+    // On loopback, so that looking whether the address answers stays on this machine.
+    fs::write(&harvester, text.replace("192.168.5", "127.0.5"))?;
+    for config in [example("sandbox"), example("sandbox-ha"), example("local"), harvester] {
+        let planned = bootstrap_plan(&env, &config, &["-o", "json"])
+            .env("KUBECONFIG", &kubeconfig)
+            .env("HTTPS_PROXY", server.url())
+            .env("HTTP_PROXY", server.url());
+        Plan::from_json(&planned.run()?.success()?.stdout)?;
+    }
+    let changing: Vec<_> = server.requests().into_iter().filter(|request| request.method != "GET").collect();
+    assert!(changing.is_empty(), "{changing:?}");
+    assert!(!env.butler_home().exists(), "a plan leaves nothing in the home");
+    Ok(())
+}
+
+#[test]
+fn a_run_is_refused_when_the_world_is_not_as_it_was_planned() -> Result<()> {
+    let env = Env::new()?;
+    let config = env.work_dir().join("bootstrap.yaml");
+    fs::copy(example("sandbox"), &config)?;
+    bootstrap_plan(&env, &config, &["--out", "plan.json"]).run()?.success()?;
+    let run = |args: &[&str]| {
+        let command = env.command(env!("CARGO_BIN_EXE_butleradm")).args(["bootstrap", "run", "--config"]);
+        command.arg(&config).args(["--plan", "plan.json"]).args(args).env("PATH", env.work_dir()).run()
+    };
+    // As it was: a dry run shows the same plan.
+    let plan = Plan::from_json(&fs::read_to_string(env.work_dir().join("plan.json"))?)?;
+    let same = run(&["--dry-run", "-o", "json"])?.success()?;
+    assert_eq!(Plan::from_json(&same.stdout)?, plan);
+    let text = fs::read_to_string(&config)?;
+    fs::write(&config, text.replace("cpu: 2", "cpu: 4"))?;
+    insta::assert_snapshot!(run(&[])?, @r"
+    exit 1
+    [stderr]
+    error[BTL-2006]: 2 things changed since the plan was made
+      1: the configuration was changed
+      2: machines[sandbox-cp-0].cpu was 2 and is 4
+
+    hint: butleradm bootstrap plan --config FILE --out plan.json
+    ");
+    fs::write(env.work_dir().join("plan.json"), "{}")?;
+    run(&[])?.failed_with(2)?;
+    assert!(!env.butler_home().exists(), "nothing was begun");
+    Ok(())
+}
+
+#[test]
+fn a_configuration_that_is_wrong_is_told_as_validate_does() -> Result<()> {
+    let env = Env::new()?;
+    let path = env.work_dir().join("bad.yaml");
+    fs::write(&path, "provider: sandbox\ncluster: {nam: x}\n")?;
+    let refused = bootstrap_plan(&env, &path, &[]).run()?.failed_with(2)?;
+    assert!(refused.stderr.starts_with("error[BTL-1210]"), "{refused}");
+    let missing = bootstrap_plan(&env, Path::new("none.yaml"), &[]).run()?.failed_with(2)?;
+    assert!(missing.stderr.contains("none.yaml"), "{missing}");
+    Ok(())
+}
