@@ -59,7 +59,16 @@ fn a_valid_file_is_summed_up() -> Result<()> {
     let env = Env::new()?;
     let text = fs::read_to_string(example("sandbox-ha.yaml"))?;
     write(&env, &text, 0o644)?;
-    insta::assert_snapshot!(bootstrap(&env, &["validate"]).run()?, @"");
+    insta::assert_snapshot!(bootstrap(&env, &["validate"]).run()?, @r"
+    exit 0
+    [stdout]
+    bootstrap.yaml is valid
+    Cluster:   sandbox-ha (ha)
+    Provider:  sandbox
+    Machines:  3 control planes, 2 workers
+    Versions:  Talos v1.11.5, Kubernetes v1.34.N
+    Runtime:   process
+    ");
     Ok(())
 }
 
@@ -69,7 +78,34 @@ fn every_problem_is_shown_with_its_line_and_a_way_out() -> Result<()> {
     write(&env, WRONG, 0o600)?;
     let wrong = bootstrap(&env, &["validate", "-c", "bootstrap.yaml"]).run()?;
     assert!(!wrong.to_string().contains("hunter2"));
-    insta::assert_snapshot!(wrong, @"");
+    insta::assert_snapshot!(wrong, @r"
+    exit 2
+    [stdout]
+    bootstrap.yaml:4:3: error: `toplogy` is not a key of `cluster`
+    4 |   toplogy: (hidden)
+      |   ^^^^^^^
+      hint: did you mean `topology`?
+
+    bootstrap.yaml:5:28: error: `cluster.controlPlane.replicas` is 2: etcd needs an odd number to outlive a failure
+    5 |   controlPlane: {replicas: 2, cpu: 4, memoryMB: 8192, diskGB: 60}
+      |                            ^
+      hint: write 1 or 3
+
+    bootstrap.yaml:7:8: error: `network.vip` must be one address without a length, not `172.20.8.20/24`
+    7 |   vip: 172.20.8.20/24
+      |        ^^^^^^^^^^^^^^
+      hint: write `172.20.8.20`
+
+    bootstrap.yaml:13:5: error: `pasword` is not a key of `providerConfig.nutanix`
+    13 |     pasword: (hidden)
+       |     ^^^^^^^
+      hint: did you mean `password`?
+
+    [stderr]
+    error[BTL-1210]: `bootstrap.yaml` has 4 errors
+
+    hint: butleradm bootstrap schema
+    ");
     Ok(())
 }
 
@@ -82,11 +118,24 @@ fn programs_get_the_same_as_json() -> Result<()> {
     let report = wrong.json()?;
     assert_eq!((&report["kind"], &report["valid"]), (&"BootstrapValidation".into(), &false.into()));
     assert_eq!(report["file"], "<stdin>");
-    insta::assert_json_snapshot!(report["problems"][0], @"");
+    insta::assert_json_snapshot!(report["problems"][0], @r#"
+    {
+      "column": 3,
+      "line": 4,
+      "message": "`toplogy` is not a key of `cluster`",
+      "path": "cluster.toplogy",
+      "severity": "error",
+      "suggestion": "did you mean `topology`?",
+      "text": "toplogy"
+    }
+    "#);
     let valid = bootstrap(&env, &["validate", "--config", &example("sandbox.yaml"), "-o", "json"])
         .run()?
         .success()?;
-    insta::assert_json_snapshot!(valid.json()?["summary"], @"");
+    let summary = &valid.json()?["summary"];
+    assert_eq!((&summary["cluster"], &summary["provider"]), (&"sandbox".into(), &"sandbox".into()));
+    assert_eq!((&summary["controlPlanes"], &summary["workers"]), (&1.into(), &0.into()));
+    assert_eq!((&summary["topology"], &summary["runtime"]), (&"single-node".into(), &"process".into()));
     Ok(())
 }
 
@@ -127,7 +176,8 @@ fn a_secret_that_others_can_read_is_refused() -> Result<()> {
         .replace("pasword: hunter2", "password: hunter2")
         .replace("{env: PRISM_USERNAME}", "admin");
     write(&env, &plain, 0o600)?;
-    bootstrap(&env, &["validate"]).run()?.success()?;
+    let valid = bootstrap(&env, &["validate"]).run()?.success()?;
+    assert!(valid.stdout.starts_with("bootstrap.yaml is valid\n"), "{valid}");
     write(&env, &plain, 0o640)?;
     let refused = bootstrap(&env, &["validate"]).run()?.failed_with(2)?;
     assert!(refused.stdout.contains("stands in a file that other users can read"), "{refused}");
@@ -141,14 +191,24 @@ fn a_secret_that_others_can_read_is_refused() -> Result<()> {
     let refused = bootstrap(&env, &["validate"]).run()?.failed_with(2)?;
     assert!(refused.stdout.contains("other users can read the secret in"), "{refused}");
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600))?;
-    bootstrap(&env, &["validate", "--strict"]).run()?.success()?;
+    let valid = bootstrap(&env, &["validate", "--strict"]).run()?.success()?;
+    assert!(valid.stdout.starts_with("bootstrap.yaml is valid\n"), "{valid}");
     Ok(())
 }
 
 #[test]
 fn a_file_is_looked_for_here_and_at_home() -> Result<()> {
     let env = Env::new()?;
-    insta::assert_snapshot!(bootstrap(&env, &["validate"]).run()?, @"");
+    insta::assert_snapshot!(bootstrap(&env, &["validate"]).run()?, @r"
+    exit 2
+    [stderr]
+    error[BTL-1211]: there is no bootstrap configuration
+      1: `bootstrap.yaml` does not exist
+      2: `[TEMP]/butler/bootstrap.yaml` does not exist
+
+    hint: butleradm bootstrap validate --config FILE
+    hint: start from one of the examples
+    ");
     fs::create_dir_all(env.butler_home())?;
     fs::copy(example("sandbox.yaml"), env.butler_home().join("bootstrap.yaml"))?;
     let found = bootstrap(&env, &["validate"]).run()?.success()?;

@@ -177,7 +177,7 @@ fn ipv4(text: &str) -> Result<(), Wrong> {
     if let Some((address, _)) = text.split_once('/')
         && address.parse::<Ipv4Addr>().is_ok()
     {
-        wrong.expected = "one address, not a network".to_owned();
+        wrong.expected = "one address without a length".to_owned();
         wrong.better = Some(address.to_owned());
     }
     Err(wrong)

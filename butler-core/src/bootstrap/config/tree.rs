@@ -326,7 +326,8 @@ fn syntax(text: &str, error: &ScanError) -> Vec<Draft> {
     let start = marker.byte_offset().unwrap_or(text.len()).min(text.len());
     let span = Span { start, end: start, line: marker.line().max(1), column: marker.col() + 1 };
     let tabs = tabs(text);
-    if !tabs.is_empty() {
+    // Elsewhere a tab may be part of a text.
+    if tabs.iter().any(|tab| tab.line().abs_diff(span.line) <= 1) {
         return tabs;
     }
     let (message, advice) = match error.kind() {

@@ -57,7 +57,10 @@ impl Walker<'_, '_> {
             }
             seen.insert(lower.clone(), entry.span);
             let Some(key) = known.get(&lower) else {
-                self.unknown(&entry.key, entry.span, keys, path);
+                if let Some(meant) = self.unknown(&entry.key, entry.span, keys, path) {
+                    // What is misspelt is not missing as well.
+                    object.given.insert(meant);
+                }
                 self.conceal(&entry.value);
                 continue;
             };
@@ -79,17 +82,22 @@ impl Walker<'_, '_> {
                 object.entries.insert(key.name, item);
             }
         }
-        self.missing(&seen, keys, path, at);
+        self.missing(
+            |key| seen.contains_key(&key.name.to_ascii_lowercase()) || object.given.contains(key.name),
+            keys,
+            path,
+            at,
+        );
         object
     }
 
     /// Names what must be there and is not. What is there and wrong has been told.
-    fn missing(&mut self, seen: &HashMap<String, Span>, keys: &'static [Key], path: &str, at: Span) {
+    fn missing(&mut self, is_there: impl Fn(&Key) -> bool, keys: &'static [Key], path: &str, at: Span) {
         if self.partial {
             return;
         }
         for key in keys.iter().filter(|key| key.required) {
-            if !seen.contains_key(&key.name.to_ascii_lowercase()) {
+            if !is_there(key) {
                 let path = join(path, key.name);
                 let draft = Draft::error(&path, at, format!("`{path}` is missing"));
                 self.findings.push(draft.suggest(example(key)));
@@ -97,7 +105,8 @@ impl Walker<'_, '_> {
         }
     }
 
-    fn unknown(&mut self, name: &str, span: Span, keys: &'static [Key], path: &str) {
+    /// Tells an unknown key, and returns the one that was probably meant.
+    fn unknown(&mut self, name: &str, span: Span, keys: &'static [Key], path: &str) -> Option<&'static str> {
         let full = join(path, &brief(name));
         let place = if path.is_empty() { "the configuration".to_owned() } else { format!("`{path}`") };
         let draft = Draft::error(full, span, format!("`{}` is not a key of {place}", brief(name)));
@@ -115,6 +124,7 @@ impl Walker<'_, '_> {
             Some(similar) => draft.suggest(format!("did you mean `{similar}`?")),
             None => draft.suggest(format!("known keys: {}", names().collect::<Vec<_>>().join(", "))),
         });
+        similar
     }
 
     fn is_other_block(&self, path: &str) -> bool {

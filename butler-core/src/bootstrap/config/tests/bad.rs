@@ -156,7 +156,7 @@ use crate::{
 #[case(
     "vip: 172.20.8.20",
     "vip: 172.20.8.20/24",
-    "error 8:8: `network.vip` must be one address, not a network, not `172.20.8.20/24` [write `172.20.8.20`]"
+    "error 8:8: `network.vip` must be one address without a length, not `172.20.8.20/24` [write `172.20.8.20`]"
 )]
 #[case(
     "vip: 172.20.8.20",
@@ -255,7 +255,8 @@ fn the_place_is_shown_in_its_line() {
 
 #[rstest]
 #[case("cluster:\n\tname: x\n\ttopology: ha\n", &["2:1: the line is indented with a tab", "3:1: the line is indented with a tab"])]
-#[case("cluster:\n  name: \"x\n", &["a quote is opened and never closed"])]
+#[case("cluster:\n  name: \"x\n", &["a quote is opened above and never closed"])]
+#[case("name: x\nnote: |\n  a\n  \tb\nnetwork: {\n", &["`{` is opened and never closed"])]
 #[case("cluster: {name: x\n", &["`{` is opened and never closed"])]
 #[case("cluster: [name: x\n", &["`[` is opened and never closed"])]
 #[case("cluster:\n  name: x\n   topology: ha\n", &["3:"])]
@@ -275,6 +276,17 @@ fn what_is_not_yaml_is_told_in_plain_words(#[case] text: &str, #[case] expected:
     for expected in expected {
         assert!(found.iter().any(|line| line.contains(expected)), "{found:#?}");
     }
+}
+
+#[test]
+fn a_misspelt_key_is_not_missing_as_well() {
+    let found = told(&with(NUTANIX, "password:", "pasword:"));
+    assert_eq!(
+        found,
+        ["error 14:5: `pasword` is not a key of `providerConfig.nutanix` [did you mean `password`?]"]
+    );
+    let found = told(&with(NUTANIX, "    password:", "    pasword: x\n    password:"));
+    assert_eq!(found.len(), 1, "the right one is no second one: {found:?}");
 }
 
 #[test]

@@ -134,6 +134,16 @@ fn what_is_written_once_can_be_used_twice() {
 }
 
 #[test]
+fn files_of_other_systems_are_read() {
+    let expected = read_text(NUTANIX).unwrap().config;
+    for text in [NUTANIX.replace('\n', "\r\n"), format!("\u{feff}{NUTANIX}"), format!("---\n{NUTANIX}...\n")]
+    {
+        let loaded = read_text(&text).unwrap_or_else(|error| panic!("{error:?}"));
+        assert_eq!((loaded.config, loaded.warnings), (expected.clone(), Vec::new()));
+    }
+}
+
+#[test]
 fn a_single_node_has_one_machine_whatever_the_file_says() {
     let text = with(NUTANIX, "topology: ha", "topology: single-node");
     let loaded = read_text(&text).unwrap();
