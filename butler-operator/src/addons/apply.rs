@@ -1,9 +1,6 @@
 //! Objects of any kind: applied in order, and waited for.
 
-use std::{
-    collections::HashMap,
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use butler_core::{
     api::names::labels,
@@ -106,7 +103,10 @@ impl<'a> Applier<'a> {
         let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name").to_owned());
         if version.is_empty() || kind.is_empty() || name.is_empty() {
             let what = format!("an object of kind `{kind}` named `{name}`");
-            return Err(AddonError::Invalid { what, said: Words::new("it lacks apiVersion, kind or a name") });
+            return Err(AddonError::Invalid {
+                what,
+                said: Words::new("it lacks apiVersion, kind or a name"),
+            });
         }
         let (group, version) = version.split_once('/').unwrap_or(("", version));
         let gvk = GroupVersionKind::gvk(group, version, kind);
@@ -179,7 +179,8 @@ impl<'a> Applier<'a> {
     pub(super) async fn deployments(&self, namespace: &str) -> Result<Vec<String>, AddonError> {
         let api: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
         let list = api.list_metadata(&Default::default()).await;
-        let list = list.map_err(|error| ApiError::new(format!("list deployments in `{namespace}`"), error))?;
+        let list =
+            list.map_err(|error| ApiError::new(format!("list deployments in `{namespace}`"), error))?;
         let names = list.items.into_iter().filter_map(|item| item.metadata.name);
         Ok(names.map(|name| format!("deployment/{namespace}/{name}")).collect())
     }
@@ -189,7 +190,7 @@ impl<'a> Applier<'a> {
         what: &str,
         namespace: &str,
         name: &str,
-        condition: fn(Option<&K>) -> bool,
+        condition: impl Condition<K>,
     ) -> Result<(), AddonError>
     where
         K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
@@ -198,7 +199,6 @@ impl<'a> Applier<'a> {
             + DeserializeOwned
             + Send
             + 'static,
-        for<'c> fn(Option<&'c K>) -> bool: Condition<K>,
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), namespace);
         let work = async {
@@ -224,10 +224,11 @@ fn rank(object: &Value) -> u8 {
 
 /// True when every replica is of the last revision and available.
 fn deployed(deployment: Option<&Deployment>) -> bool {
-    let Some((deployment, status)) = deployment.and_then(|found| Some((found, found.status.as_ref()?))) else {
+    let Some((deployment, status)) = deployment.and_then(|found| Some((found, found.status.as_ref()?)))
+    else {
         return false;
     };
-    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    let wanted = deployment.spec.replicas.unwrap_or(1);
     status.observed_generation >= deployment.metadata.generation
         && status.updated_replicas.unwrap_or(0) >= wanted
         && status.available_replicas.unwrap_or(0) >= wanted
@@ -235,7 +236,9 @@ fn deployed(deployment: Option<&Deployment>) -> bool {
 
 /// True when it runs wherever it should, which is somewhere.
 fn spread(set: Option<&DaemonSet>) -> bool {
-    let Some((set, status)) = set.and_then(|found| Some((found, found.status.as_ref()?))) else { return false };
+    let Some((set, status)) = set.and_then(|found| Some((found, found.status.as_ref()?))) else {
+        return false;
+    };
     status.observed_generation >= set.metadata.generation
         && status.desired_number_scheduled > 0
         && status.updated_number_scheduled.unwrap_or(0) >= status.desired_number_scheduled

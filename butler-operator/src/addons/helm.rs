@@ -140,7 +140,8 @@ impl Outcome {
         let says = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
         if self.late {
             ErrorKind::Timeout
-        } else if says(&["not found", "404", "manifest unknown", "invalid reference", "improper constraint"]) {
+        } else if says(&["not found", "404", "manifest unknown", "invalid reference", "improper constraint"])
+        {
             ErrorKind::Invalid
         } else if says(&["401", "403", "unauthorized", "denied"]) {
             ErrorKind::Unauthenticated
@@ -153,7 +154,8 @@ impl Outcome {
     pub(super) fn release_kind(&self) -> ErrorKind {
         let said = &self.stderr;
         let says = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
-        if self.late || says(&["timed out waiting", "context deadline exceeded", "client rate limiter Wait"]) {
+        if self.late || says(&["timed out waiting", "context deadline exceeded", "client rate limiter Wait"])
+        {
             ErrorKind::Timeout
         } else if says(&["another operation (install/upgrade/rollback) is in progress"]) {
             ErrorKind::Conflict
@@ -206,7 +208,10 @@ mod tests {
     fn the_words_of_helm_decide_whether_to_try_again() {
         for (words, kind) in [
             ("Error: ghcr.io/a/b:1: not found", ErrorKind::Invalid),
-            ("Error: GET http://127.0.0.1/v2/: response status code 401: Unauthorized", ErrorKind::Unauthenticated),
+            (
+                "Error: GET http://127.0.0.1/v2/: response status code 401: Unauthorized",
+                ErrorKind::Unauthenticated,
+            ),
             ("Error: dial tcp 127.0.0.1:9: connect: connection refused", ErrorKind::Transient),
             ("Error: response status code 500: Internal Server Error", ErrorKind::Transient),
         ] {
@@ -214,7 +219,10 @@ mod tests {
         }
         for (words, kind) in [
             ("Error: context deadline exceeded", ErrorKind::Timeout),
-            ("Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress", ErrorKind::Conflict),
+            (
+                "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress",
+                ErrorKind::Conflict,
+            ),
             ("Error: Kubernetes cluster unreachable: Get \"https://127.0.0.1\"", ErrorKind::Transient),
             ("Error: execution error at (web/templates/a.yaml:1:3): say a name", ErrorKind::Invalid),
             ("Error: failed pre-install: job failed: BackoffLimitExceeded", ErrorKind::Failed),

@@ -43,8 +43,7 @@ impl HelmInstaller {
                 variables.insert(name.clone(), value);
             }
         }
-        let missing: Vec<_> =
-            objects.iter_mut().flat_map(|object| substitute(object, &variables)).collect();
+        let missing: Vec<_> = objects.iter_mut().flat_map(|object| substitute(object, &variables)).collect();
         if !missing.is_empty() {
             let said = format!("nobody gives a value to {}", missing.join(", "));
             return Err(invalid(&manifests.name, said));
@@ -60,7 +59,9 @@ impl HelmInstaller {
         workloads.sort();
         workloads.dedup();
         applier.rolled_out(&workloads).await?;
-        Ok(json!({ "manifests": manifests.name, "sha256": digest, "objects": names.len(), "workloads": workloads }))
+        Ok(
+            json!({ "manifests": manifests.name, "sha256": digest, "objects": names.len(), "workloads": workloads }),
+        )
     }
 
     /// The file, from the mirror or its publisher.
@@ -95,11 +96,10 @@ fn parse(name: &str, text: &[u8]) -> Result<Vec<Value>, AddonError> {
     let text = std::str::from_utf8(text).map_err(|_| invalid(name, "they are not text"))?;
     // The size is limited already, and definitions are long.
     let options = serde_saphyr::options! { budget: None };
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
-            let place = error.location().map(|place| format!("line {}: ", place.line()));
-            invalid(name, format!("{}not valid YAML", place.unwrap_or_default()))
-        })?;
+    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+        let place = error.location().map(|place| format!("line {}: ", place.line()));
+        invalid(name, format!("{}not valid YAML", place.unwrap_or_default()))
+    })?;
     let mut objects = Vec::new();
     for document in documents {
         match document {
@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn documents_and_lists_become_objects() {
         let text = "---\n# nothing\n---\nkind: A\n---\nkind: List\nitems: [{kind: B}, {kind: C}]\n";
-        let kinds: Vec<_> = parse("x", text.as_bytes()).unwrap().into_iter().map(|o| o["kind"].clone()).collect();
+        let kinds: Vec<_> =
+            parse("x", text.as_bytes()).unwrap().into_iter().map(|o| o["kind"].clone()).collect();
         assert_eq!(kinds, ["A", "B", "C"]);
         for bad in ["", "a: [", "- a", "kind: List", "\u{0}"] {
             assert!(parse("x", bad.as_bytes()).is_err(), "{bad:?}");

@@ -24,7 +24,8 @@ pub(super) async fn write_ids(
     let api: Api<Node> = Api::all(client.clone());
     let mut done: BTreeMap<String, String> = BTreeMap::new();
     let work = async {
-        let mut nodes = pin!(watcher(api.clone(), watcher::Config::default()).default_backoff().applied_objects());
+        let mut nodes =
+            pin!(watcher(api.clone(), watcher::Config::default()).default_backoff().applied_objects());
         while done.len() < machines.len() {
             let node = match nodes.next().await {
                 Some(Ok(node)) => node,
@@ -56,9 +57,8 @@ pub(super) async fn write_ids(
 
 fn machine_of<'a>(node: &Node, machines: &'a [NodeMachine]) -> Option<&'a NodeMachine> {
     let addresses = node.status.as_ref()?.addresses.as_ref()?;
-    let internal = |address: &str| {
-        addresses.iter().any(|known| known.type_ == "InternalIP" && known.address == address)
-    };
+    let internal =
+        |address: &str| addresses.iter().any(|known| known.type_ == "InternalIP" && known.address == address);
     machines.iter().find(|machine| internal(&machine.address))
 }
 
@@ -70,7 +70,8 @@ async fn write(api: &Api<Node>, node: &Node, machine: &NodeMachine) -> Result<()
     }
     if !known.is_empty() {
         // The API server would refuse: an id is for life.
-        let said = format!("it has the provider's id `{known}`, and its machine is `{}`", machine.provider_id);
+        let said =
+            format!("it has the provider's id `{known}`, and its machine is `{}`", machine.provider_id);
         return Err(AddonError::Invalid { what: format!("node `{name}`"), said: Words(said) });
     }
     let patch = json!({ "spec": { "providerID": machine.provider_id } });

@@ -7,7 +7,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{AddonError, HelmInstaller, Target, apply::Applier, embedded, error::Words, helm::Outcome, secrets::Resolver, source::{self, Located}};
+use super::{
+    AddonError, HelmInstaller, Target,
+    apply::Applier,
+    embedded,
+    error::Words,
+    helm::Outcome,
+    secrets::Resolver,
+    source::{self, Located},
+};
 
 /// helm needs a moment to write down that its time is over.
 const MARGIN: Duration = Duration::from_secs(3);
@@ -69,7 +77,9 @@ impl HelmInstaller {
         let timeout = left.saturating_sub(MARGIN).as_secs().max(1);
         let mut args: Vec<OsString> = vec!["upgrade".into(), "--install".into()];
         args.extend([chart.release.as_str().into(), path.into_os_string()]);
-        args.extend(["--namespace", &chart.namespace, "--values", "-", "--output", "json"].map(OsString::from));
+        args.extend(
+            ["--namespace", &chart.namespace, "--values", "-", "--output", "json"].map(OsString::from),
+        );
         args.extend(["--history-max".into(), "10".into(), "--timeout".into(), format!("{timeout}s").into()]);
         if chart.wait {
             args.extend(["--wait".into(), "--wait-for-jobs".into()]);
@@ -161,7 +171,12 @@ impl HelmInstaller {
     }
 }
 
-fn failed(doing: &'static str, chart: &ChartRelease, done: &Outcome, redact: impl Fn(&str) -> String) -> AddonError {
+fn failed(
+    doing: &'static str,
+    chart: &ChartRelease,
+    done: &Outcome,
+    redact: impl Fn(&str) -> String,
+) -> AddonError {
     AddonError::Helm {
         doing,
         release: chart.release.clone(),

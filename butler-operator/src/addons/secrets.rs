@@ -88,7 +88,8 @@ impl<'a> Resolver<'a> {
         used.sort_by_key(|used| std::cmp::Reverse(used.len()));
         for secret in used {
             let quoted = Value::from(secret).to_string();
-            let forms = [secret.to_owned(), quoted.trim_matches('"').to_owned(), BASE64_STANDARD.encode(secret)];
+            let forms =
+                [secret.to_owned(), quoted.trim_matches('"').to_owned(), BASE64_STANDARD.encode(secret)];
             for form in forms {
                 text = text.replace(&form, "(hidden)");
             }
@@ -141,7 +142,8 @@ mod tests {
         let credentials: Credentials = [("key", "pa\"ss\nword")].into_iter().collect();
         let mut resolver = Resolver::new(&credentials);
         resolver.resolve(&json!({ "a": { "fromCredentials": "key" } })).unwrap();
-        let words = format!("bad pa\"ss\nword, {:?} and {}", "pa\"ss\nword", BASE64_STANDARD.encode("pa\"ss\nword"));
+        let words =
+            format!("bad pa\"ss\nword, {:?} and {}", "pa\"ss\nword", BASE64_STANDARD.encode("pa\"ss\nword"));
         let said = resolver.redact(&words);
         assert!(!said.contains("word"), "{said}");
         assert_eq!(said.matches("(hidden)").count(), 3, "{said}");

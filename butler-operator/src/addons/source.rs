@@ -69,7 +69,10 @@ pub(super) enum Located {
     Path(PathBuf),
     Repository(String),
     /// Its reference without version, and whether the registry speaks plain HTTP.
-    Oci { reference: String, plain: bool },
+    Oci {
+        reference: String,
+        plain: bool,
+    },
 }
 
 /// Finds a chart. Looks at files of a mirror and at nothing else.
@@ -132,8 +135,9 @@ pub(super) async fn download(
     let index = std::str::from_utf8(&index).map_err(|_| unreadable("its index is not text".to_owned()))?;
     // The size is limited already, and an index has hundreds of thousands of lines.
     let options = serde_saphyr::options! { budget: None };
-    let index: Index = serde_saphyr::from_str_with_options(index, options)
-        .map_err(|_| unreadable("what it has as index.yaml is not the index of a chart repository".to_owned()))?;
+    let index: Index = serde_saphyr::from_str_with_options(index, options).map_err(|_| {
+        unreadable("what it has as index.yaml is not the index of a chart repository".to_owned())
+    })?;
     let bare = |version: &str| version.trim_start_matches('v').to_owned();
     let entry = index
         .entries
@@ -207,7 +211,9 @@ mod tests {
         fs::write(dir.path().join("gateway-api-v1.2.1.yaml"), "").unwrap();
         assert!(matches!(locate(&web, Some(&mirror)).unwrap(), Located::Path(path) if path.ends_with("web")));
         fs::write(dir.path().join("web-1.0.0.tgz"), "").unwrap();
-        assert!(matches!(locate(&web, Some(&mirror)).unwrap(), Located::Path(path) if path.ends_with("web-1.0.0.tgz")));
+        assert!(
+            matches!(locate(&web, Some(&mirror)).unwrap(), Located::Path(path) if path.ends_with("web-1.0.0.tgz"))
+        );
         let offered: Vec<_> = mirror.offered().into_iter().collect();
         assert_eq!(offered, ["gateway-api-v1.2.1", "web", "web-1.0.0"]);
     }
