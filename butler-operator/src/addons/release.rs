@@ -81,6 +81,8 @@ impl HelmInstaller {
             ["--namespace", &chart.namespace, "--values", "-", "--output", "json"].map(OsString::from),
         );
         args.extend(["--history-max".into(), "10".into(), "--timeout".into(), format!("{timeout}s").into()]);
+        // Without it, helm takes the values of the last try when it is given none.
+        args.push("--reset-values".into());
         if chart.wait {
             args.extend(["--wait".into(), "--wait-for-jobs".into()]);
         }

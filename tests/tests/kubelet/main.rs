@@ -1,5 +1,6 @@
 //! The simulated kubelet, judged by a real control plane, kubectl and helm.
 
+mod addons;
 mod cluster;
 mod commands;
 mod helm;
