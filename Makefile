@@ -34,6 +34,12 @@ demo: parts ## start a real control plane and show the programs on it
 test: parts ## run every test
 	cargo test --workspace --no-fail-fast
 
+# The engine and image that BUTLER_KIND_IMAGE and DOCKER_HOST name; without them ones of our own, which
+# only root on Debian can make.
+.PHONY: test-kind
+test-kind: release parts ## run the tests that need a container engine: KIND and the chart for real
+	tests/kind/run $(CACHE) $(TARGET)
+
 .PHONY: bench
 bench: release parts ## measure speed against kubectl, curl and git, as ratios
 	cargo build -q -p butler-tests --bins
