@@ -121,7 +121,10 @@ fn the_values_of_every_chart() {
         [("harvester", "ha"), ("nutanix", "single-node"), ("aws", "ha"), ("local", "single-node")]
     {
         for step in plan_addons(&input(provider, topology, usual())) {
-            if let AddonAction::Chart(chart) = step.action {
+            if let AddonAction::Chart(mut chart) = step.action {
+                if chart.source == ChartSource::Embedded {
+                    assert_eq!(std::mem::take(&mut chart.version), versions::BUTLER);
+                }
                 table.insert(format!("{provider} {topology} {}", step.key), chart);
             }
         }
