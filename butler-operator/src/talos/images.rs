@@ -48,6 +48,7 @@ fn options(config: &Config) -> Option<ConfigOptions> {
         schematic: Some(talos.schematic.clone()).filter(|schematic| !schematic.is_empty()),
         pod_cidr: config.network.pod_cidr.to_string(),
         service_cidr: config.network.service_cidr.to_string(),
+        talos_network: false,
         mtu: config.network.mtu,
         time_servers: talos.time_servers.clone(),
         mirrors: BTreeMap::new(),
