@@ -96,7 +96,8 @@ impl Keyring for ProgramKeyring {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

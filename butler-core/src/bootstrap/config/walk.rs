@@ -283,7 +283,7 @@ impl Walker<'_, '_> {
             self.wrong_type(node, path, "a whole number", None);
             return None;
         };
-        self.quoted(*plain, node, path, &text.trim().to_owned());
+        self.quoted(*plain, node, path, text.trim());
         if (min..=max).contains(&number) {
             return Some(number);
         }

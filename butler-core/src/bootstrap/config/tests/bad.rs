@@ -256,7 +256,7 @@ fn the_place_is_shown_in_its_line() {
 #[rstest]
 #[case("cluster:\n\tname: x\n\ttopology: ha\n", &["2:1: the line is indented with a tab", "3:1: the line is indented with a tab"])]
 #[case("cluster:\n  name: \"x\n", &["a quote is opened above and never closed"])]
-#[case("name: x\nnote: |\n  a\n  \tb\nnetwork: {\n", &["`{` is opened and never closed"])]
+#[case("name: x\nnote: |\n  a\n  \tb\nc: 1\nd: 1\nnetwork: {\n", &["`{` is opened and never closed"])]
 #[case("cluster: {name: x\n", &["`{` is opened and never closed"])]
 #[case("cluster: [name: x\n", &["`[` is opened and never closed"])]
 #[case("cluster:\n  name: x\n   topology: ha\n", &["3:"])]
