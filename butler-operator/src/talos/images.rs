@@ -48,6 +48,8 @@ fn options(config: &Config) -> Option<ConfigOptions> {
         schematic: Some(talos.schematic.clone()).filter(|schematic| !schematic.is_empty()),
         pod_cidr: config.network.pod_cidr.to_string(),
         service_cidr: config.network.service_cidr.to_string(),
+        // Decides no image that the configuration names.
+        talos_network: false,
         mtu: config.network.mtu,
         time_servers: talos.time_servers.clone(),
         mirrors: BTreeMap::new(),
@@ -78,6 +80,7 @@ mod tests {
             schematic: Some("abc".into()),
             pod_cidr: "10.244.0.0/16".into(),
             service_cidr: "10.96.0.0/12".into(),
+            talos_network: false,
             mtu: None,
             time_servers: Vec::new(),
             mirrors: BTreeMap::new(),
