@@ -92,7 +92,7 @@ pub(super) fn remove(
     let job = report::run_as(session, events, id.clone(), &mut journal, async |reporter| {
         let (dir, past, ledger) = (&started.dir, &started.past, &started.ledger);
         let all = bootstrap::destroy(&config, dir, past, &setup.machines, &*runtime, ledger, &reporter);
-        Ok::<_, BootstrapError>(all.await?)
+        all.await
     });
     let destroyed = session.block_on(job)?;
     session.ui.status(format_args!(
