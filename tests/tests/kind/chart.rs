@@ -55,14 +55,16 @@ impl Cluster {
         Ok(holder.and_then(|holder| ready.into_iter().find(|pod| holder.starts_with(pod.as_str()))))
     }
 
-    /// Working memory of each Pod in bytes, as its kubelet counts it.
-    async fn memory(&self, pods: &BTreeSet<String>) -> Result<Vec<u64>> {
+    /// Working memory of a Pod in bytes, as its kubelet counts it; none before it has counted.
+    async fn memory(&self, pod: &str) -> Result<Option<u64>> {
         let path = format!("/api/v1/nodes/{}-control-plane/proxy/stats/summary", self.name);
         let answer: Value = self.client.request(http::Request::get(path).body(Vec::new())?).await?;
         let all = answer["pods"].as_array().context("a list of Pods")?;
-        let ours =
-            all.iter().filter(|pod| pod["podRef"]["name"].as_str().is_some_and(|name| pods.contains(name)));
-        Ok(ours.filter_map(|pod| pod["memory"]["workingSetBytes"].as_u64()).collect())
+        let found = all.iter().find(|found| found["podRef"]["name"] == pod);
+        let containers = found.and_then(|found| found["containers"].as_array()).into_iter().flatten();
+        let used: u64 = containers.filter_map(|one| one["memory"]["workingSetBytes"].as_u64()).sum();
+        // No program of ours is smaller than this.
+        Ok(Some(used).filter(|used| *used > 1 << 20))
     }
 }
 
@@ -114,7 +116,7 @@ async fn the_controllers_run_as_pods_change_leaders_and_are_upgraded_and_rolled_
         let requested =
             container.resources.as_ref().and_then(|all| all.requests.as_ref()).context("requests")?;
         let requested = mebibytes(&requested["memory"].0)?;
-        let used = eventually_some(async || cluster.memory(&BTreeSet::from([name.clone()])).await).await?;
+        let used = counted(&cluster, name).await?;
         say(format_args!("{name}: {} MiB used of {} MiB requested", used >> 20, requested >> 20));
         assert!(used < requested, "{name} needs more than it asks for");
     }
@@ -152,14 +154,14 @@ async fn the_controllers_run_as_pods_change_leaders_and_are_upgraded_and_rolled_
     Ok(())
 }
 
-/// The first number that is there; the kubelet counts only every few seconds.
-async fn eventually_some(mut ask: impl AsyncFnMut() -> Result<Vec<u64>>) -> Result<u64> {
+/// What a Pod uses; the kubelet counts only every few seconds.
+async fn counted(cluster: &Cluster, pod: &str) -> Result<u64> {
     let end = tokio::time::Instant::now() + LIMIT;
     loop {
-        if let Some(number) = ask().await?.first() {
-            return Ok(*number);
+        if let Some(used) = cluster.memory(pod).await? {
+            return Ok(used);
         }
-        ensure!(tokio::time::Instant::now() < end, "the kubelet counts no memory");
+        ensure!(tokio::time::Instant::now() < end, "the kubelet counts no memory of {pod}");
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     }
 }
