@@ -71,6 +71,8 @@ pub mod labels {
         USER_TYPE = "butler.butlerlabs.dev/user-type";
         /// Which role of the programs a ClusterRole stands for.
         CLI_ROLE = "butler.butlerlabs.dev/cli-role";
+        /// `true` on the system namespace of a sandbox.
+        SANDBOX = "butler.butlerlabs.dev/sandbox";
         /// `butler` on virtual machines in Harvester.
         VM_MANAGED_BY = "butler.butlerlabs.dev/managed-by";
         /// `admin-kubeconfig` on the Secret that Steward writes.
