@@ -16,10 +16,8 @@ use butler_core::{
     tenant,
 };
 use clap::CommandFactory;
-use clap_complete::{
-    CompleteEnv,
-    engine::{ArgValueCandidates, CompletionCandidate},
-};
+pub use clap_complete::engine::ArgValueCandidates;
+use clap_complete::{CompleteEnv, engine::CompletionCandidate};
 
 use crate::args::raw_value;
 
@@ -137,13 +135,16 @@ pub(crate) fn formats() -> ArgValueCandidates {
 }
 
 /// The line being completed.
-struct Line {
+#[derive(Debug)]
+pub struct Line {
     words: Vec<OsString>,
-    environment: Environment,
+    /// The environment of the shell.
+    pub environment: Environment,
 }
 
 impl Line {
-    fn value(&self, long: &str, short: Option<char>) -> Option<String> {
+    /// The value that the line has for a flag.
+    pub fn value(&self, long: &str, short: Option<char>) -> Option<String> {
         raw_value(&self.words, long, short)
     }
 
@@ -158,7 +159,7 @@ impl Line {
 
 /// Candidates from work that may block or hang. It has a thread of its own, so that even a credential
 /// plugin that sleeps cannot hold the shell; the process ends under it.
-fn live<F, W>(work: F) -> ArgValueCandidates
+pub fn live<F, W>(work: F) -> ArgValueCandidates
 where
     F: Fn(Line) -> W + Clone + Send + Sync + 'static,
     W: Future<Output = Option<Vec<String>>>,

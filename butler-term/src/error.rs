@@ -74,6 +74,14 @@ impl CommandError {
         failure
     }
 
+    /// The same, without words if somebody asked for the end; the exit status still tells.
+    pub(crate) fn silent_when_interrupted(mut self) -> Self {
+        if self.code == Code::Interrupted {
+            self.message.clear();
+        }
+        self
+    }
+
     /// The stable code.
     pub fn code(&self) -> Code {
         self.code
@@ -86,10 +94,11 @@ impl CommandError {
 
     /// The exit status of the program.
     pub fn exit_code(&self) -> u8 {
-        if self.is_closed_pipe() { 0 } else { self.kind.exit_code() }
+        let is_closed_pipe = self.is_silent() && self.code == Code::FileUnwritable;
+        if is_closed_pipe { 0 } else { self.kind.exit_code() }
     }
 
-    fn is_closed_pipe(&self) -> bool {
+    fn is_silent(&self) -> bool {
         self.message.is_empty()
     }
 
@@ -104,7 +113,7 @@ impl CommandError {
 
     /// Prints it in the form that goes with the chosen output format.
     pub fn print(&self, ui: &Ui, format: &Format) {
-        if self.is_closed_pipe() {
+        if self.is_silent() {
             return;
         }
         if matches!(format, Format::Json) {

@@ -86,6 +86,11 @@ impl Session {
         })
     }
 
+    /// Runs work that goes on until somebody ends it: Ctrl-C is then not worth a word.
+    pub fn follow<T>(&self, work: impl Future<Output = CommandResult<T>>) -> CommandResult<T> {
+        self.block_on(work).map_err(CommandError::silent_when_interrupted)
+    }
+
     /// Runs a service. The first Ctrl-C or SIGTERM completes the receiver that `work` is given, and
     /// ending is then up to it; a second one ends it at once.
     pub fn serve<T, W>(&self, work: impl FnOnce(oneshot::Receiver<()>) -> W) -> CommandResult<T>

@@ -111,6 +111,24 @@ impl Ui {
         self.stdout.terminal.then(|| indicatif::TermLike::width(&dialoguer::console::Term::stdout()).into())
     }
 
+    /// True when stdout is a terminal on which text can be drawn over.
+    pub fn redraws(&self) -> bool {
+        self.stdout.terminal && !self.dumb
+    }
+
+    /// Draws over the terminal on stdout from its top, as far as it is high. Only colours are a matter of
+    /// taste: where the cursor goes is not.
+    pub fn redraw(&self, text: &str) -> CommandResult {
+        let plain = self.stdout.color == ColorChoice::Never;
+        let text = if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
+        let height = dialoguer::console::Term::stdout().size().0.into();
+        // Each line with what was right of it wiped, then what was below.
+        let text = fit(&text, height).replace('\n', "\x1b[K\n");
+        let mut stdout = io::stdout().lock();
+        let drawn = write!(stdout, "\x1b[H{text}\x1b[J").and_then(|()| stdout.flush());
+        drawn.map_err(|e| CommandError::output(&e))
+    }
+
     /// Says what is going on. Silent under `--quiet`.
     pub fn status(&self, message: fmt::Arguments<'_>) {
         if !self.quiet {
@@ -183,11 +201,32 @@ impl Ui {
     }
 }
 
+/// As many lines as stay on a screen while the next ones are drawn over them; says how many do not.
+fn fit(text: &str, height: usize) -> String {
+    let lines = text.lines().count();
+    let room = height.saturating_sub(1);
+    if lines <= room {
+        return text.to_owned();
+    }
+    let shown = room.saturating_sub(1);
+    let mut fitting: String = text.split_inclusive('\n').take(shown).collect();
+    fitting += &format!("… {} more lines\n", lines - shown);
+    fitting
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[test]
+    fn what_is_longer_than_the_screen_is_counted() {
+        let text = "a\nb\nc\nd\n";
+        assert_eq!(fit(text, 5), text);
+        assert_eq!(fit(text, 4), "a\nb\n… 2 more lines\n");
+        assert_eq!(fit(text, 1), "… 4 more lines\n");
+    }
 
     #[rstest]
     #[case(Color::Auto, &[], true, true)]

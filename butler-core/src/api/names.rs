@@ -75,6 +75,8 @@ pub mod labels {
         CLUSTER_BOOTSTRAP = "butler.butlerlabs.dev/cluster-bootstrap";
         /// What the machine of a MachineRequest does in its cluster.
         ROLE = "butler.butlerlabs.dev/role";
+        /// `true` on the system namespace of a sandbox.
+        SANDBOX = "butler.butlerlabs.dev/sandbox";
         /// `butler` on virtual machines in Harvester.
         VM_MANAGED_BY = "butler.butlerlabs.dev/managed-by";
         /// `admin-kubeconfig` on the Secret that Steward writes.

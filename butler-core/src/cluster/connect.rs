@@ -90,7 +90,10 @@ pub struct Connection {
 pub enum ConnectError {
     /// Nothing was found in any place.
     #[error("no cluster and no login was found")]
-    NoIdentity,
+    NoIdentity {
+        /// Kubeconfigs of sandboxes on this machine. Nobody becomes their administrator unasked.
+        sandboxes: Vec<PathBuf>,
+    },
     /// `KUBECONFIG` names only files that do not exist.
     #[error("KUBECONFIG names no file that exists: {}", join(listed))]
     ListedMissing {
@@ -135,7 +138,7 @@ fn join(paths: &[PathBuf]) -> String {
 impl Diagnose for ConnectError {
     fn code(&self) -> Code {
         match self {
-            Self::NoIdentity => Code::NoIdentity,
+            Self::NoIdentity { .. } => Code::NoIdentity,
             Self::ListedMissing { .. } => Code::KubeconfigUnreadable,
             Self::LoginMissing { .. } | Self::LoginExpired { .. } => Code::LoginExpired,
             Self::LoginUnusable { .. } => Code::CredentialsMalformed,
@@ -147,6 +150,10 @@ impl Diagnose for ConnectError {
 
     fn hints(&self) -> Vec<String> {
         match self {
+            Self::NoIdentity { sandboxes } if !sandboxes.is_empty() => {
+                let sandboxes = sandboxes.iter().map(|path| format!("export KUBECONFIG={}", path.display()));
+                sandboxes.chain(["pass --kubeconfig FILE".to_owned()]).collect()
+            }
             Self::LoginMissing { server }
             | Self::LoginExpired { server, .. }
             | Self::LoginUnusable { server } => vec![

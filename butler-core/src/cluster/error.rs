@@ -73,6 +73,7 @@ impl ApiError {
             404 if names_object => Code::ObjectNotFound,
             // The path itself is unknown: the kind is not served.
             404 => Code::CrdsMissing,
+            409 if said.reason == "AlreadyExists" => Code::ObjectExists,
             409 => Code::ObjectConflict,
             422 => Code::ObjectInvalid,
             429 | 500..=599 => Code::ApiBusy,

@@ -47,7 +47,10 @@ pub(super) fn search(options: &ConnectOptions, environment: &Environment) -> Res
     }
     let own = home.as_ref().and_then(kubeconfig_in);
     let usual = || environment.path(env::HOME).map(|home| home.join(".kube/config"));
-    own.or_else(|| usual().filter(|path| path.exists())).map(Found::File).ok_or(ConnectError::NoIdentity)
+    own.or_else(|| usual().filter(|path| path.exists())).map(Found::File).ok_or_else(|| {
+        let sandboxes = home.iter().flat_map(Home::sandboxes).map(|dir| dir.join("kubeconfig"));
+        ConnectError::NoIdentity { sandboxes: sandboxes.filter(|path| path.exists()).collect() }
+    })
 }
 
 fn login(home: &Home, environment: &Environment) -> Result<Option<Found>, ConnectError> {

@@ -113,8 +113,7 @@ codes! {
          the kubeconfig points at a tenant cluster.",
         ["butleradm doctor", "butleradm crds apply", "kubectl config get-contexts"];
     ObjectConflict = 1103, Conflict, "the object was changed or is held by somebody else",
-        "The server refused the change because the object moved on, already exists, or another field manager \
-         owns the field.",
+        "The server refused the change because the object moved on or another field manager owns the field.",
         ["repeat the command"];
     ObjectInvalid = 1104, Invalid, "the API server rejected the object",
         "A field is missing, unknown or has a value that the schema or an admission policy refuses. The server's \
@@ -138,6 +137,9 @@ codes! {
         "The server answered that it is overloaded, starting, or had an error inside (429 or 5xx). The request \
          was repeated a few times before giving up.",
         ["try again in a moment", "kubectl get --raw '/readyz?verbose'"];
+    ObjectExists = 1110, Conflict, "there is an object of that name already",
+        "The server has an object of that kind and name in that namespace. It was left as it is.",
+        ["look at the one that is there", "choose another name"];
 
     Usage = 1201, Invalid, "the command line is not valid",
         "A flag, argument or value is unknown or does not fit the others.",
@@ -353,7 +355,7 @@ codes! {
     SandboxHasPlatform = 1711, Conflict, "the sandbox has a management plane of its own",
         "A bootstrap makes its management cluster on machines of a sandbox that has nothing else; this one was made \
          by `sandbox up` and is a whole platform already.",
-        ["name another sandbox in providerConfig.sandbox.name", "butleradm sandbox reset --name NAME"];
+        ["name another sandbox in providerConfig.sandbox.name", "butleradm sandbox reset, with --name for another than `default`"];
     KubeletNotListening = 1740, Failed, "a simulated node's kubelet cannot listen",
         "The address of the kubelet's server is taken by another process, or does not belong to this machine. \
          Without the server there are no logs, so the node does not join its cluster.",

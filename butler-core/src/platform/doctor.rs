@@ -152,6 +152,9 @@ fn deployment(survey: &Survey, label: &str, namespace: &str, name: &str) -> Chec
                     Check::bad(label, level, detail, inspect)
                 }
             }
+            None if survey.sandbox => {
+                Check::skip(label, "a sandbox has no Pods, see `butleradm sandbox status`")
+            }
             None => Check::bad(
                 label,
                 Level::Fail,

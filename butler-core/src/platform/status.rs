@@ -110,7 +110,7 @@ pub struct Component {
     pub name: &'static str,
     /// The namespace it is in, or would be.
     pub namespace: &'static str,
-    /// How it is; a component that is needed and missing fails.
+    /// How it is; a component that is needed and missing fails, except in a sandbox.
     pub level: Level,
     /// Ready replicas; none when it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,13 +135,14 @@ impl StatusReport {
     pub fn new(survey: Survey) -> Result<Self, ApiError> {
         let version = survey.version?;
         let workloads = survey.workloads?;
+        let missing = if survey.sandbox { Level::Skip } else { Level::Fail };
         let has_api = !survey.kinds?.is_empty();
         let mut sections = vec![
-            section("Butler components", COMPONENTS, &workloads),
-            section("Infrastructure addons", ADDONS, &workloads),
+            section("Butler components", COMPONENTS, &workloads, missing),
+            section("Infrastructure addons", ADDONS, &workloads, missing),
         ];
         if survey.namespaces?.iter().any(|namespace| namespace == "flux-system") {
-            sections.push(section("GitOps", ENGINE, &workloads));
+            sections.push(section("GitOps", ENGINE, &workloads, missing));
         }
         let (providers, mut clusters) =
             if has_api { (survey.providers?, survey.tenants?) } else { (Vec::new(), Vec::new()) };
@@ -165,8 +166,9 @@ impl StatusReport {
     }
 }
 
-/// Needed components always show; the others only where they are found.
-fn section(title: &'static str, known: &[Known], workloads: &[Workload]) -> Section {
+/// Needed components always show, with the level `missing` where they are; the others only where they are
+/// found.
+fn section(title: &'static str, known: &[Known], workloads: &[Workload], missing: Level) -> Section {
     let components = known.iter().filter_map(|Known(label, needed, places)| {
         let found = places.iter().find_map(|(kind, namespace, name)| {
             let same = |w: &&Workload| w.kind == *kind && w.namespace == *namespace && w.name == *name;
@@ -182,7 +184,7 @@ fn section(title: &'static str, known: &[Known], workloads: &[Workload]) -> Sect
             }),
             None if *needed => {
                 let namespace = places.first().map_or("", |place| place.1);
-                Some(Component { name: label, namespace, level: Level::Fail, ready: None, desired: None })
+                Some(Component { name: label, namespace, level: missing, ready: None, desired: None })
             }
             None => None,
         }

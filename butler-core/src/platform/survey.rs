@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    api::{API_VERSION, names::namespaces},
+    api::{
+        API_VERSION,
+        names::{labels::SANDBOX, namespaces},
+    },
     cluster::{ApiError, pages::Pages},
 };
 
@@ -18,6 +21,8 @@ pub struct Survey {
     pub version: Result<Info, ApiError>,
     /// The names of all namespaces.
     pub namespaces: Result<Vec<String>, ApiError>,
+    /// True when it is a sandbox: what a platform has in Pods, a sandbox has as processes beside it.
+    pub sandbox: bool,
     /// The kinds of the Butler API that are served; empty when there is none.
     pub kinds: Result<Vec<String>, ApiError>,
     /// The platform's configuration object, if it exists.
@@ -98,8 +103,13 @@ impl Survey {
             ),
             list::<RawTenant>(client, format!("/apis/{API_VERSION}/tenantclusters"), "tenant clusters"),
         );
+        let sandbox = namespaces.iter().flatten().any(|one: &Named| {
+            let labels = one.metadata.labels.as_ref();
+            name(&one.metadata) == namespaces::SYSTEM && labels.is_some_and(|all| all.contains_key(SANDBOX))
+        });
         Self {
             version,
+            sandbox,
             namespaces: namespaces.map(|all| all.into_iter().map(|one| name(&one.metadata)).collect()),
             kinds,
             config,

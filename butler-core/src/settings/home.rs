@@ -74,6 +74,14 @@ impl Home {
         self.dir.join("tools")
     }
 
+    /// The directories of all sandboxes, by name.
+    pub fn sandboxes(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.dir.join("sandbox")).into_iter().flatten();
+        let mut sandboxes: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        sandboxes.sort();
+        sandboxes
+    }
+
     /// `sandbox/<name>/`: everything of one sandbox.
     pub fn sandbox_dir(&self, name: &str) -> PathBuf {
         self.dir.join("sandbox").join(name)

@@ -5,7 +5,7 @@ use std::fmt;
 use butler_core::{
     api,
     error::Code,
-    platform::{Survey, status::StatusReport},
+    platform::{Level, Survey, status::StatusReport},
 };
 use butler_term::{
     CommandError, CommandResult,
@@ -85,6 +85,7 @@ impl fmt::Display for PlatformStatus {
                 let (word, style) = level(component.level);
                 let detail = match (component.ready, component.desired) {
                     (Some(ready), Some(desired)) => format!("{ready}/{desired} ready"),
+                    _ if component.level == Level::Skip => "not part of a sandbox".to_owned(),
                     _ => format!("not found in {}", component.namespace),
                 };
                 writeln!(f, "  {style}{word}{style:#}  {:24}  {detail}", component.name)?;

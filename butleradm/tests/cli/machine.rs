@@ -98,6 +98,11 @@ async fn a_person_makes_looks_at_and_removes_a_machine() -> Result<()> {
     machine request `cp-0` in namespace `butler-system` created
     machine `cp-0`: Running
     ");
+    let twice = platform.run(&["create", "cp-0", "--provider", "lab"]).await?.failed_with(1)?;
+    assert!(
+        twice.stderr.contains("BTL-1110") && twice.stderr.contains("hint: butleradm machine get cp-0"),
+        "{twice}"
+    );
     let listed = platform.run(&["list"]).await?.success()?;
     insta::assert_snapshot!(text(&listed), @"
     exit 0

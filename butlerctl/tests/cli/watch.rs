@@ -70,6 +70,7 @@ async fn a_watch_outlives_the_api_server_and_repeats_nothing() -> Result<()> {
     assert_eq!(output.stdout.lines().count(), 3, "{output}");
     assert_eq!(output.stderr.matches("the connection is lost").count(), 1, "{output}");
     assert_eq!(output.stderr.matches("the connection is back").count(), 1, "{output}");
+    assert!(!output.stderr.contains("error"), "Ctrl-C is how a watch ends: {output}");
     Ok(())
 }
 

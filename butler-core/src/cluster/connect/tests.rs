@@ -86,7 +86,7 @@ fn login(server: &str) -> serde_json::Value {
 #[tokio::test]
 async fn places_are_searched_in_the_documented_order() {
     let mut person = Person::new();
-    assert!(matches!(person.failure().await, ConnectError::NoIdentity));
+    assert!(matches!(person.failure().await, ConnectError::NoIdentity { .. }));
 
     person.write(".kube/config", &kubeconfig("usual"));
     assert_eq!(person.server().await, "https://usual:6443");
@@ -245,7 +245,7 @@ async fn kubeconfig_with_only_missing_files_is_an_error() {
 async fn without_a_home_files_that_are_named_still_work() {
     let mut person = Person::new();
     person.vars.clear();
-    assert!(matches!(person.failure().await, ConnectError::NoIdentity));
+    assert!(matches!(person.failure().await, ConnectError::NoIdentity { .. }));
     let listed = person.write("listed", &kubeconfig("listed"));
     let person = person.env("KUBECONFIG", listed);
     assert_eq!(person.server().await, "https://listed:6443");

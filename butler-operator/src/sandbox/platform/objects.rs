@@ -49,8 +49,10 @@ pub async fn install(client: &Client, socket: &Path, network: &Network) -> Resul
         Ok::<_, SandboxError>(())
     };
     let spaces = async {
-        for name in [namespaces::SYSTEM, namespaces::TENANTS] {
-            apply(client, Whose::Sandbox, &namespace(name)).await?;
+        let mut system = namespace(namespaces::SYSTEM);
+        system["metadata"]["labels"][labels::SANDBOX] = json!("true");
+        for space in [system, namespace(namespaces::TENANTS)] {
+            apply(client, Whose::Sandbox, &space).await?;
         }
         apply(client, Whose::Sandbox, &credentials(socket)).await
     };

@@ -31,27 +31,36 @@ pub(crate) struct MachineConsoleArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &MachineConsoleArgs, session: &Session) -> CommandResult {
-    session.block_on(async {
+    let work = async {
         let spinner = session.ui.spinner(WAITING);
         let (driver, key) = driver::find(&args.machine, session).await?;
         let Some(console) = driver.console() else {
             let message = format!("provider `{}` has no console logs", driver.name());
             return Err(CommandError::new(Code::ProviderInvalid, message));
         };
-        let log = console.log(&key, args.tail).await?;
+        // Who follows needs all of it to know what is new.
+        let log = console.log(&key, args.tail.filter(|_| !args.follow)).await?;
         drop(spinner);
-        session.ui.text(&log)?;
         if !args.follow {
-            return Ok(());
+            return session.ui.text(&log);
         }
-        let mut seen = console.log(&key, None).await?;
+        session.ui.text(last(&log, args.tail))?;
+        let mut seen = log;
         loop {
             tokio::time::sleep(PAUSE).await;
             let log = console.log(&key, None).await?;
             session.ui.text(added(&seen, &log))?;
             seen = log;
         }
-    })
+    };
+    if args.follow { session.follow(work) } else { session.block_on(work) }
+}
+
+/// The last lines; all of them without a number.
+fn last(log: &str, lines: Option<usize>) -> &str {
+    let skipped = lines.map_or(0, |lines| log.lines().count().saturating_sub(lines));
+    let start = log.split_inclusive('\n').take(skipped).map(str::len).sum();
+    log.get(start..).unwrap_or_default()
 }
 
 /// What `new` has that `old` had not; all of it when the log was begun anew.
@@ -61,7 +70,14 @@ fn added<'a>(old: &str, new: &'a str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use super::added;
+    use super::{added, last};
+
+    #[test]
+    fn the_last_lines_are_whole() {
+        let log = "a\nb\nc\n";
+        assert_eq!([Some(0), Some(2), Some(9), None].map(|lines| last(log, lines)), ["", "b\nc\n", log, log]);
+        assert_eq!(last("a\nb", Some(1)), "b");
+    }
 
     #[test]
     fn only_what_is_new_is_printed_unless_the_log_began_anew() {

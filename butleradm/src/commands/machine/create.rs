@@ -90,7 +90,14 @@ pub(crate) fn run(args: &MachineCreateArgs, session: &Session) -> CommandResult 
     let (namespace, name) = (&args.namespace.namespace, &args.name);
     let made = session.block_on(async {
         let client = session.connect(&args.connect).await?.client;
-        let made = machine::create(&client, namespace, &request, args.dry_run).await?;
+        let made = machine::create(&client, namespace, &request, args.dry_run).await.map_err(|error| {
+            let error = CommandError::from(error);
+            if error.code() == Code::ObjectExists {
+                error.hint(format!("butleradm machine get {name} -n {namespace}"))
+            } else {
+                error
+            }
+        })?;
         let word = if args.dry_run { "would be created (dry run)" } else { "created" };
         session.ui.status(format_args!("machine request `{name}` in namespace `{namespace}` {word}"));
         if !args.wait {

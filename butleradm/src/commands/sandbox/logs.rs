@@ -26,7 +26,7 @@ const FARTHEST: u64 = 4 << 20;
   butleradm sandbox logs cp-0 -f")]
 pub(crate) struct LogsArgs {
     /// Part or machine; all if none is given
-    #[arg(value_name = "PART")]
+    #[arg(value_name = "PART", add = super::parts())]
     part: Option<String>,
 
     /// Go on, and show what is added
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &LogsArgs, place: &Place, session: &Session) -> CommandR
     if !args.follow {
         return Ok(());
     }
-    session.block_on(async {
+    session.follow(async {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             for log in &mut logs {

@@ -11,8 +11,12 @@ mod supervise;
 mod up;
 
 use butler_core::settings::Home;
-use butler_operator::sandbox::{DEFAULT_NAME, Place, place::check_name};
-use butler_term::{CommandResult, run::Session};
+use butler_operator::sandbox::{DEFAULT_NAME, Place, place::check_name, supervisor::log_files};
+use butler_term::{
+    CommandResult,
+    complete::{ArgValueCandidates, Line, live},
+    run::Session,
+};
 use clap::{Args, Subcommand};
 
 /// Try the platform on this machine
@@ -27,7 +31,10 @@ use clap::{Args, Subcommand};
   butleradm sandbox down")]
 pub(crate) struct SandboxArgs {
     /// Which sandbox; each has its own data, addresses and processes
-    #[arg(long, global = true, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = check_name)]
+    #[arg(
+        long, global = true, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = check_name,
+        add = sandboxes()
+    )]
     name: String,
 
     #[command(subcommand)]
@@ -71,4 +78,34 @@ fn command(place: &Place, rest: &str) -> String {
         DEFAULT_NAME => format!("butleradm sandbox {rest}"),
         name => format!("butleradm sandbox {rest} --name {name}"),
     }
+}
+
+/// The sandboxes of this machine, for the shells.
+fn sandboxes() -> ArgValueCandidates {
+    live(|line| async move {
+        let sandboxes = Home::resolve(&line.environment).ok()?.sandboxes();
+        Some(sandboxes.iter().filter_map(|dir| Some(dir.file_name()?.to_str()?.to_owned())).collect())
+    })
+}
+
+/// What has a log in the sandbox that the line names.
+fn parts() -> ArgValueCandidates {
+    live(|line| async move { Some(logged(&place_of(&line)?)) })
+}
+
+/// Its machines.
+fn machines() -> ArgValueCandidates {
+    live(|line| async move {
+        let place = place_of(&line)?;
+        Some(logged(&place).into_iter().filter(|name| place.machine_file(name).is_some()).collect())
+    })
+}
+
+fn place_of(line: &Line) -> Option<Place> {
+    let name = line.value("--name", None).unwrap_or_else(|| DEFAULT_NAME.to_owned());
+    Some(Place::new(&Home::resolve(&line.environment).ok()?, &check_name(&name).ok()?))
+}
+
+fn logged(place: &Place) -> Vec<String> {
+    log_files(place).into_iter().map(|(name, _)| name).collect()
 }

@@ -82,8 +82,8 @@ impl StatusReport {
     }
 
     fn machine_table(&self, view: &View) -> Table {
-        let columns = ["machine", "state", "stage", "address", "pid", "restarts", "memory", "cpu", "uptime"];
-        let more = ["last exit"].into_iter().filter(|_| view.wide);
+        let columns = ["machine", "state", "stage", "address", "restarts", "memory", "cpu", "uptime"];
+        let more = ["pid", "last exit"].into_iter().filter(|_| view.wide);
         let mut table = Table::new(columns.into_iter().chain(more));
         for machine in &self.machines {
             let node = &machine.what;
@@ -103,13 +103,13 @@ impl StatusReport {
                 state,
                 node.stage.clone().unwrap_or_else(|| "-".to_owned()).into(),
                 address.into(),
-                number(node.pid),
                 node.restarts.to_string().into(),
                 machine.memory().into(),
                 machine.cpu().into(),
                 self.uptime(node.since, node.pid),
             ];
             if view.wide {
+                row.push(number(node.pid));
                 row.push(node.last_exit.clone().unwrap_or_else(|| "-".to_owned()).into());
             }
             table.push(row);
@@ -135,8 +135,8 @@ fn number(number: Option<u32>) -> Cell {
 
 impl Render for StatusReport {
     fn table(&self, view: &View) -> Table {
-        let columns = ["part", "state", "address", "pid", "restarts", "memory", "cpu", "uptime"];
-        let more = ["last exit", "log"].into_iter().filter(|_| view.wide);
+        let columns = ["part", "state", "address", "restarts", "memory", "cpu", "uptime"];
+        let more = ["pid", "last exit", "log"].into_iter().filter(|_| view.wide);
         let mut table = Table::new(columns.into_iter().chain(more));
         for part in &self.parts {
             let status = &part.what;
@@ -144,13 +144,13 @@ impl Render for StatusReport {
                 status.name.clone().into(),
                 word(status.state.word(), status.state == Health::Ready),
                 status.address.map_or_else(|| "-".to_owned(), |address| address.to_string()).into(),
-                number(status.pid),
                 status.restarts.to_string().into(),
                 part.memory().into(),
                 part.cpu().into(),
                 self.uptime(status.since, status.pid),
             ];
             if view.wide {
+                row.push(number(status.pid));
                 row.push(status.last_exit.clone().unwrap_or_else(|| "-".to_owned()).into());
                 row.push(status.log.display().to_string().into());
             }

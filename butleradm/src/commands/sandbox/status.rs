@@ -38,18 +38,17 @@ pub(crate) struct StatusArgs {
 /// Runs the command.
 pub(crate) fn run(args: &StatusArgs, place: &Place, session: &Session) -> CommandResult {
     let format = session.format(&args.output);
-    session.block_on(async {
+    let work = async {
         let mut earlier = Snapshot::take();
         tokio::time::sleep(SAMPLE).await;
-        let redraws = args.watch && format.is_for_people() && session.ui.stdout_is_terminal();
+        let redraws = args.watch && format.is_for_people() && session.ui.redraws();
         loop {
             let now = Snapshot::take();
             let report = StatusReport::of(place, &ask(place, &earlier).await?);
             if redraws {
                 let view = session.ui.view(matches!(format, butler_term::output::Format::Wide));
                 let text = format.write(&report, &view)?;
-                // Home, then each line with what was right of it wiped, then what was below.
-                session.ui.data(&format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n")))?;
+                session.ui.redraw(&text)?;
             } else {
                 session.ui.render(&report, &format)?;
             }
@@ -62,5 +61,6 @@ pub(crate) fn run(args: &StatusArgs, place: &Place, session: &Session) -> Comman
             earlier = now;
             tokio::time::sleep(Duration::from_secs(2)).await;
         }
-    })
+    };
+    if args.watch { session.follow(work) } else { session.block_on(work) }
 }

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ClusterWatchArgs, session: &Session) -> CommandResult {
             return Err(CommandError::new(Code::Usage, message));
         }
     };
-    session.block_on(async {
+    session.follow(async {
         let connection = session.connect(&args.connect).await?;
         let scope = args.scope.resolve(session, &connection).await?;
         if let (Some(name), Some(namespace)) = (&args.name, &scope.namespace)

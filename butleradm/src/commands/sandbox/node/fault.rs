@@ -19,7 +19,7 @@ use clap::Args;
   butleradm sandbox node fault worker-0 --clear")]
 pub(crate) struct FaultArgs {
     /// Name of the machine
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = super::super::machines())]
     machine: String,
 
     /// Set a fault; can be repeated
@@ -40,10 +40,8 @@ fn pair(text: &str) -> Result<(String, String), &'static str> {
 pub(crate) fn run(args: &FaultArgs, place: &Place, session: &Session) -> CommandResult {
     let machine = &args.machine;
     if place.machine_file(machine).is_none() {
-        let parts = ["supervisor"];
         let known = log_files(place).into_iter().map(|(name, _)| name);
-        let known =
-            known.filter(|name| !parts.contains(&name.as_str()) && place.machine_file(name).is_some());
+        let known = known.filter(|name| place.machine_file(name).is_some());
         let error = SandboxError::NoSuchPart {
             name: place.name().to_owned(),
             part: machine.clone(),
