@@ -162,7 +162,7 @@ fn a_run_is_refused_when_the_world_is_not_as_it_was_planned() -> Result<()> {
     let env = Env::new()?;
     let config = env.work_dir().join("bootstrap.yaml");
     fs::copy(example("sandbox"), &config)?;
-    bootstrap_plan(&env, &config, &["--out", "plan.json"]).run()?.success()?;
+    let _output = bootstrap_plan(&env, &config, &["--out", "plan.json"]).run()?.success()?;
     let run = |args: &[&str]| {
         let command = env.command(env!("CARGO_BIN_EXE_butleradm")).args(["bootstrap", "run", "--config"]);
         command.arg(&config).args(["--plan", "plan.json"]).args(args).env("PATH", env.work_dir()).run()
@@ -183,7 +183,7 @@ fn a_run_is_refused_when_the_world_is_not_as_it_was_planned() -> Result<()> {
     hint: butleradm bootstrap plan --config FILE --out plan.json
     ");
     fs::write(env.work_dir().join("plan.json"), "{}")?;
-    run(&[])?.failed_with(2)?;
+    let _output = run(&[])?.failed_with(2)?;
     assert!(!env.butler_home().exists(), "nothing was begun");
     Ok(())
 }

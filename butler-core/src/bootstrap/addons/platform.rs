@@ -45,8 +45,12 @@ fn namespace(name: &str, level: Option<&str>) -> Value {
 
 /// The namespace of the platform.
 pub(super) fn namespaces(input: &AddonInput) -> AddonAction {
-    let objects = vec![namespace(namespaces::SYSTEM, Some(level(input)))];
-    AddonAction::Objects { objects, wait_for: Vec::new() }
+    let mut system = namespace(namespaces::SYSTEM, Some(level(input)));
+    if *input.kind() == ProviderKind::Sandbox {
+        // There our controllers are processes, so nobody misses their Pods.
+        system["metadata"]["labels"][labels::SANDBOX] = json!("true");
+    }
+    AddonAction::Objects { objects: vec![system], wait_for: Vec::new() }
 }
 
 /// The name of the ProviderConfig on the management cluster; none where it is there already, as the

@@ -1,7 +1,7 @@
 //! `bootstrap destroy`
 
 use butler_core::{bootstrap::run::Verb, error::Code};
-use butler_operator::bootstrap::{self, BootstrapError, take_up};
+use butler_operator::bootstrap::{self, take_up};
 use butler_term::{
     CommandError, CommandResult, complete,
     report::{self, EventArgs},
