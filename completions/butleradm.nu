@@ -15,6 +15,613 @@ module completions {
     --version(-V)             # Print version
   ]
 
+  def "nu-complete butleradm bootstrap runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster from a configuration file
+  export extern "butleradm bootstrap" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap plan color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show what a bootstrap would do
+  export extern "butleradm bootstrap plan" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --out: path               # Also write the plan to this file, readable by you alone
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap plan color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap run runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap run events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap run color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster
+  export extern "butleradm bootstrap run" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap run runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap run events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap run color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap resume events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap resume color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Go on with a run that was stopped, interrupted or has failed
+  export extern "butleradm bootstrap resume" [
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap resume events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap resume color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    run?: string              # Id of the run, its beginning, or the name of the cluster [default: the newest run]
+  ]
+
+  def "nu-complete butleradm bootstrap abort color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Stop a run and keep what it made
+  export extern "butleradm bootstrap abort" [
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap abort color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    run?: string              # Id of the run, its beginning, or the name of the cluster [default: the newest run]
+  ]
+
+  def "nu-complete butleradm bootstrap destroy events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap destroy color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Remove everything that a run made
+  export extern "butleradm bootstrap destroy" [
+    --yes(-y): string         # Do not ask; must be the name of the cluster
+    --dry-run                 # Say what would be removed, but remove nothing
+    --events: string@"nu-complete butleradm bootstrap destroy events" # Print every event of the job to stdout in this format
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap destroy color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    run: string               # Id of the run, its beginning, or the name of the cluster
+  ]
+
+  def "nu-complete butleradm bootstrap rehearse events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap rehearse color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Run a configuration on simulated machines
+  export extern "butleradm bootstrap rehearse" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --keep                    # Leave the simulated cluster running
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap rehearse events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap rehearse color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap validate color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Check a configuration file without making anything
+  export extern "butleradm bootstrap validate" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --strict                  # Take warnings for errors
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap validate color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap schema color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Print the JSON Schema of the configuration
+  export extern "butleradm bootstrap schema" [
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap schema color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap list color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # List the runs of bootstraps, oldest first
+  export extern "butleradm bootstrap list" [
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap list color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap status color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show how far a run is
+  export extern "butleradm bootstrap status" [
+    --watch(-w)               # Go on until nobody works on the run any more; off a terminal, print what changes
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap status color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    run?: string              # Id of the run, the beginning of one, or the name of its cluster; the newest run if left out
+  ]
+
+  def "nu-complete butleradm bootstrap logs level" [] {
+    [ "debug" "info" "warn" "error" ]
+  }
+
+  def "nu-complete butleradm bootstrap logs color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show what was said in a run
+  export extern "butleradm bootstrap logs" [
+    --follow(-f)              # Go on, and show what is added
+    --tail: string            # How many lines to begin with; all if left out
+    --level: string@"nu-complete butleradm bootstrap logs level" # The least that a line must matter; debug also shows every effect and its result
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap logs color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    run?: string              # Id of the run, the beginning of one, or the name of its cluster; the newest run if left out
+  ]
+
+  def "nu-complete butleradm bootstrap replay events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap replay color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show a run again, as it was shown when it ran
+  export extern "butleradm bootstrap replay" [
+    --speed: string           # How many times as fast as it was, or max for no pause at all
+    --events: string@"nu-complete butleradm bootstrap replay events" # Print every event of the job to stdout in this format
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap replay color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    run?: string              # Id of the run, the beginning of one, or the name of its cluster; the newest run if left out
+  ]
+
+  def "nu-complete butleradm bootstrap harvester runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap harvester events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap harvester color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster on Harvester
+  export extern "butleradm bootstrap harvester" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap harvester runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap harvester events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap harvester color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap nutanix runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap nutanix events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap nutanix color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster on Nutanix
+  export extern "butleradm bootstrap nutanix" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap nutanix runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap nutanix events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap nutanix color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap proxmox runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap proxmox events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap proxmox color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster on Proxmox VE
+  export extern "butleradm bootstrap proxmox" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap proxmox runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap proxmox events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap proxmox color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap aws runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap aws events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap aws color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster on Amazon Web Services
+  export extern "butleradm bootstrap aws" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap aws runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap aws events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap aws color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap azure runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap azure events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap azure color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster on Microsoft Azure
+  export extern "butleradm bootstrap azure" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap azure runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap azure events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap azure color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap gcp runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap gcp events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap gcp color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster on Google Cloud
+  export extern "butleradm bootstrap gcp" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap gcp runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap gcp events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap gcp color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap local runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap local events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap local color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster of a KIND cluster on this computer
+  export extern "butleradm bootstrap local" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap local runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap local events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap local color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm bootstrap sandbox runtime" [] {
+    [ "kind" "process" ]
+  }
+
+  def "nu-complete butleradm bootstrap sandbox events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm bootstrap sandbox color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster of simulated machines on this computer
+  export extern "butleradm bootstrap sandbox" [
+    --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
+    --runtime: string@"nu-complete butleradm bootstrap sandbox runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
+    --dry-run                 # Only say what would be done, as `bootstrap plan` does
+    --plan: path              # Refuse to begin unless this plan, which `bootstrap plan --out` wrote, still holds
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --events: string@"nu-complete butleradm bootstrap sandbox events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap sandbox color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm bootstrap help" [
+  ]
+
+  # Show what a bootstrap would do
+  export extern "butleradm bootstrap help plan" [
+  ]
+
+  # Make a management cluster
+  export extern "butleradm bootstrap help run" [
+  ]
+
+  # Go on with a run that was stopped, interrupted or has failed
+  export extern "butleradm bootstrap help resume" [
+  ]
+
+  # Stop a run and keep what it made
+  export extern "butleradm bootstrap help abort" [
+  ]
+
+  # Remove everything that a run made
+  export extern "butleradm bootstrap help destroy" [
+  ]
+
+  # Run a configuration on simulated machines
+  export extern "butleradm bootstrap help rehearse" [
+  ]
+
+  # Check a configuration file without making anything
+  export extern "butleradm bootstrap help validate" [
+  ]
+
+  # Print the JSON Schema of the configuration
+  export extern "butleradm bootstrap help schema" [
+  ]
+
+  # List the runs of bootstraps, oldest first
+  export extern "butleradm bootstrap help list" [
+  ]
+
+  # Show how far a run is
+  export extern "butleradm bootstrap help status" [
+  ]
+
+  # Show what was said in a run
+  export extern "butleradm bootstrap help logs" [
+  ]
+
+  # Show a run again, as it was shown when it ran
+  export extern "butleradm bootstrap help replay" [
+  ]
+
+  # Make a management cluster on Harvester
+  export extern "butleradm bootstrap help harvester" [
+  ]
+
+  # Make a management cluster on Nutanix
+  export extern "butleradm bootstrap help nutanix" [
+  ]
+
+  # Make a management cluster on Proxmox VE
+  export extern "butleradm bootstrap help proxmox" [
+  ]
+
+  # Make a management cluster on Amazon Web Services
+  export extern "butleradm bootstrap help aws" [
+  ]
+
+  # Make a management cluster on Microsoft Azure
+  export extern "butleradm bootstrap help azure" [
+  ]
+
+  # Make a management cluster on Google Cloud
+  export extern "butleradm bootstrap help gcp" [
+  ]
+
+  # Make a management cluster of a KIND cluster on this computer
+  export extern "butleradm bootstrap help local" [
+  ]
+
+  # Make a management cluster of simulated machines on this computer
+  export extern "butleradm bootstrap help sandbox" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm bootstrap help help" [
+  ]
+
   def "nu-complete butleradm completion shell" [] {
     [ "bash" "zsh" "fish" "powershell" "nushell" "elvish" ]
   }
@@ -827,6 +1434,90 @@ module completions {
 
   # Print this message or the help of the given subcommand(s)
   export extern "butleradm help" [
+  ]
+
+  # Make a management cluster from a configuration file
+  export extern "butleradm help bootstrap" [
+  ]
+
+  # Show what a bootstrap would do
+  export extern "butleradm help bootstrap plan" [
+  ]
+
+  # Make a management cluster
+  export extern "butleradm help bootstrap run" [
+  ]
+
+  # Go on with a run that was stopped, interrupted or has failed
+  export extern "butleradm help bootstrap resume" [
+  ]
+
+  # Stop a run and keep what it made
+  export extern "butleradm help bootstrap abort" [
+  ]
+
+  # Remove everything that a run made
+  export extern "butleradm help bootstrap destroy" [
+  ]
+
+  # Run a configuration on simulated machines
+  export extern "butleradm help bootstrap rehearse" [
+  ]
+
+  # Check a configuration file without making anything
+  export extern "butleradm help bootstrap validate" [
+  ]
+
+  # Print the JSON Schema of the configuration
+  export extern "butleradm help bootstrap schema" [
+  ]
+
+  # List the runs of bootstraps, oldest first
+  export extern "butleradm help bootstrap list" [
+  ]
+
+  # Show how far a run is
+  export extern "butleradm help bootstrap status" [
+  ]
+
+  # Show what was said in a run
+  export extern "butleradm help bootstrap logs" [
+  ]
+
+  # Show a run again, as it was shown when it ran
+  export extern "butleradm help bootstrap replay" [
+  ]
+
+  # Make a management cluster on Harvester
+  export extern "butleradm help bootstrap harvester" [
+  ]
+
+  # Make a management cluster on Nutanix
+  export extern "butleradm help bootstrap nutanix" [
+  ]
+
+  # Make a management cluster on Proxmox VE
+  export extern "butleradm help bootstrap proxmox" [
+  ]
+
+  # Make a management cluster on Amazon Web Services
+  export extern "butleradm help bootstrap aws" [
+  ]
+
+  # Make a management cluster on Microsoft Azure
+  export extern "butleradm help bootstrap azure" [
+  ]
+
+  # Make a management cluster on Google Cloud
+  export extern "butleradm help bootstrap gcp" [
+  ]
+
+  # Make a management cluster of a KIND cluster on this computer
+  export extern "butleradm help bootstrap local" [
+  ]
+
+  # Make a management cluster of simulated machines on this computer
+  export extern "butleradm help bootstrap sandbox" [
   ]
 
   # Print the completion script of a shell

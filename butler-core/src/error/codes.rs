@@ -481,7 +481,7 @@ codes! {
         "A step failed in a way that another try does not mend by itself. What was made stays as it is; the \
          run's journal knows all of it.",
         ["butleradm bootstrap status", "butleradm bootstrap logs", "butleradm bootstrap resume",
-         "butleradm bootstrap destroy"];
+         "butleradm bootstrap destroy RUN"];
     BootstrapTimeout = 2011, Timeout, "the management cluster was not ready in time",
         "The limit of --timeout was reached. What was made stays as it is, and the run can be taken up.",
         ["butleradm bootstrap resume", "repeat with a longer --timeout"];

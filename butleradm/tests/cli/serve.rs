@@ -188,7 +188,7 @@ async fn wrong_options_are_told_before_anything_starts() -> Result<()> {
     [stderr]
     error[BTL-1801]: there is no controller `machines`
 
-    hint: one of: load-balancer-request, machine-request
+    hint: one of: cluster-bootstrap, load-balancer-request, machine-request
     ");
     let taken = TcpListener::bind("127.0.0.1:0")?;
     let address = taken.local_addr()?.to_string();

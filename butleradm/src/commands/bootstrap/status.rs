@@ -51,14 +51,14 @@ pub(super) fn run(args: &StatusArgs, session: &Session) -> CommandResult {
     }
     let mut face = match format {
         Format::Json => Face::Json(None),
-        Format::Table | Format::Wide if session.ui.stdout_is_terminal() => Face::Screen,
+        Format::Table | Format::Wide if session.ui.redraws() => Face::Screen,
         Format::Table | Format::Wide => Face::Lines(HashSet::new()),
         _ => {
             let message = "a watch goes on, so it prints lines: -o table or -o json";
             return Err(CommandError::new(Code::Usage, message));
         }
     };
-    session.block_on(async {
+    session.follow(async {
         loop {
             face.show(session, &report, &format)?;
             if report.state.stage != Stage::Running {
@@ -94,8 +94,7 @@ impl Face {
                 let mut view = session.ui.view(matches!(format, Format::Wide));
                 view.now = session.environment.now();
                 let text = format.write(report, &view)?;
-                // Home, then each line with what was right of it wiped, then what was below.
-                session.ui.data(&format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n")))
+                session.ui.redraw(&text)
             }
             Self::Lines(said) => {
                 let dim = theme::DIM;
