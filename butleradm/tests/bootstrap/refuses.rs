@@ -1,21 +1,21 @@
 //! What cannot be begun is refused before anything is made.
 
-use anyhow::{Result, ensure};
+use std::os::unix::fs::PermissionsExt;
+
+use anyhow::{Context, Result, ensure};
 
 use super::{Lab, example_path};
 
 #[test]
 fn a_provider_without_a_driver_is_named_and_nothing_is_made() -> Result<()> {
     let lab = Lab::new()?;
-    let text = std::fs::read_to_string(example_path("proxmox.yaml"))?;
-    let config = lab.env.work_dir().join("pve.yaml");
-    std::fs::write(&config, &text)?;
-    let path = config.display().to_string();
-    let mut run = lab.bootstrap(&["proxmox", "--config", &path, "--runtime", "process"]);
-    // The example names its secrets by variables.
-    for name in text.split("env: ").skip(1).filter_map(|rest| rest.split(['}', '\n', ' ']).next()) {
-        run = run.env(name, "hunter2-hunter2");
-    }
+    // Where the example says the secret is.
+    let secret = lab.env.home().join(".butler/pve-token");
+    std::fs::create_dir_all(secret.parent().context("a parent")?)?;
+    std::fs::write(&secret, "hunter2-hunter2")?;
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600))?;
+    let path = example_path("proxmox.yaml").display().to_string();
+    let run = lab.bootstrap(&["proxmox", "--config", &path, "--runtime", "process"]);
     let output = run.run()?.failed_with(2)?;
     ensure!(output.stderr.contains("proxmox") && output.stderr.contains("no driver"), "{output}");
     ensure!(!output.stderr.contains("hunter2") && !output.stdout.contains("hunter2"), "{output}");
@@ -34,7 +34,7 @@ fn the_wrong_provider_and_a_missing_secret_are_named() -> Result<()> {
     ensure!(other.stderr.contains("provider"), "{other}");
     let path = example_path("proxmox.yaml").display().to_string();
     let missing = lab.bootstrap(&["--config", &path, "--runtime", "process"]).run()?.failed_with(2)?;
-    ensure!(missing.stderr.contains("not set"), "{missing}");
+    ensure!(missing.stderr.contains("BTL-1214") && missing.stderr.contains("pve-token"), "{missing}");
     ensure!(!lab.home.join("runs").exists(), "a run was begun");
     Ok(())
 }

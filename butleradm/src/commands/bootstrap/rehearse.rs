@@ -16,7 +16,8 @@ use super::{
 /// Run a configuration on simulated machines
 ///
 /// Everything but the machines is real, and nothing is asked of the provider: its machines are played by
-/// processes on this computer. Says how long each phase took; then everything is removed, unless --keep.
+/// processes on this computer. Addons are rehearsed where `charts.mirror` has their charts. Says how long
+/// each phase took; then everything is removed, unless --keep.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   butleradm bootstrap rehearse --config production.yaml
@@ -39,6 +40,11 @@ pub(crate) fn run(args: &RehearseArgs, session: &Session) -> CommandResult {
     let source = args.config.load(None, session)?;
     for warning in &source.loaded.warnings {
         session.ui.warning(format_args!("{}:{}: {}", source.name, warning.line, warning.message));
+    }
+    if source.loaded.config.charts.mirror.is_none() {
+        session.ui.status(format_args!(
+            "addons that come as charts are left out: `charts.mirror` names no place to take them from"
+        ));
     }
     let config = rehearsal(source.loaded.config);
     let cluster = config.cluster.name.clone();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use butler_core::{
-    api::common::ProviderKind,
+    api::{cluster_bootstrap::BootstrapAddons, common::ProviderKind},
     bootstrap::{
         addons::{AddonAction, AddonInput, AddonStep, ChartSource, plan_addons},
         config::{self, Config, KindConfig, ProviderSettings, RuntimeKind, Source},
@@ -164,8 +164,12 @@ pub(super) fn reread(dir: &RunDir, facts: &RunFacts, session: &Session) -> Comma
 }
 
 /// The same cluster on simulated machines. They have loopback addresses, so the shared address of the
-/// real network gives way to a load balancer.
+/// real network gives way to a load balancer; addons come along where a mirror has their charts, because
+/// nothing outside is asked.
 pub(super) fn rehearsal(mut config: Config) -> Config {
+    if config.charts.mirror.is_none() {
+        config.addons = BootstrapAddons::default();
+    }
     let name = format!("rehearsal-{}", config.cluster.name);
     config.provider = ProviderSettings::Sandbox(config::SandboxConfig { name: Some(name) });
     config.network.vip = None;
