@@ -1,13 +1,13 @@
-//! `make demo`: the sandbox, sample clusters in it, and a Talos cluster on simulated machines, driven by
-//! our programs and by talosctl and kubectl. Every command is printed before it runs and checked after
-//! it; nothing is left behind.
+//! `make demo`: a management cluster from `examples/sandbox.yaml`, used by kubectl, talosctl and our own
+//! programs, and removed again. Every command is printed before it runs and checked after it; nothing is
+//! left behind.
 
 use std::{
     ffi::OsString,
     io::Write,
     path::{Path, PathBuf},
     process::Command,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -19,17 +19,27 @@ use kube::{
 };
 use serde_json::json;
 
-const LIMIT: Duration = Duration::from_secs(120);
-
 fn main() -> Result<()> {
     let began = Instant::now();
     let demo = Demo::new()?;
-    demo.show("butleradm sandbox up")?;
+    demo.show("butleradm bootstrap validate --config examples/sandbox.yaml")?;
+    demo.show("butleradm bootstrap --config examples/sandbox.yaml")?;
+    cluster(&demo)?;
     platform(&demo)?;
-    talos_cluster(&demo)?;
-    demo.show("butleradm sandbox status")?;
-    demo.show("butleradm sandbox down")?;
+    demo.show("butleradm bootstrap status")?;
+    demo.show("butleradm bootstrap destroy sandbox --yes sandbox")?;
     say(&format!("All of it took {:.0} s; nothing is left behind.", began.elapsed().as_secs_f64()))
+}
+
+/// The new cluster, as real programs see it.
+fn cluster(demo: &Demo) -> Result<()> {
+    demo.show("kubectl get nodes -o wide")?;
+    demo.show("talosctl health --wait-timeout 60s")?;
+    demo.show("talosctl get members")?;
+    demo.quietly("kubectl create deployment web --image=example.com/web:1 --replicas=3")?;
+    demo.show("kubectl rollout status deployment/web --timeout=60s")?;
+    demo.show("butleradm machine list")?;
+    demo.show("butleradm sandbox status --name sandbox")
 }
 
 /// The platform's API: sample objects, and what people see of them.
@@ -40,40 +50,6 @@ fn platform(demo: &Demo) -> Result<()> {
     demo.show("butlerctl cluster list -A -o wide")?;
     demo.show("butlerctl cluster get hello")?;
     demo.fails("butlerctl cluster get helo", 3)
-}
-
-/// Two machines become a cluster by hand, as on hardware.
-fn talos_cluster(demo: &Demo) -> Result<()> {
-    demo.show("butleradm machine create cp-0 --provider sandbox --role control-plane --wait")?;
-    demo.show("butleradm machine create worker-0 --provider sandbox --role worker --wait")?;
-    demo.show("butleradm machine list")?;
-    let address = |name: &str| {
-        demo.output(&["butleradm", "machine", "get", name, "-o", "jsonpath={.status.ipAddress}"])
-    };
-    let (plane, worker) = (address("cp-0")?, address("worker-0")?);
-    let dir = demo.home.path().join("talos");
-    let talos =
-        |args: &str| demo.show(&format!("talosctl --talosconfig {}/talosconfig {args}", dir.display()));
-    demo.quietly(&format!(
-        "talosctl gen config demo https://{plane}:6443 --output {} --with-docs=false --with-examples=false",
-        dir.display()
-    ))?;
-    let file = |name: &str| dir.join(name).display().to_string();
-    demo.show(&format!("talosctl apply-config --insecure -n {plane} -f {}", file("controlplane.yaml")))?;
-    demo.show(&format!("talosctl apply-config --insecure -n {worker} -f {}", file("worker.yaml")))?;
-    demo.quietly(&format!("talosctl --talosconfig {} config endpoint {plane}", file("talosconfig")))?;
-    demo.quietly(&format!("talosctl --talosconfig {} config node {plane}", file("talosconfig")))?;
-    // The nodes restart into their configuration; a person would look at the console meanwhile.
-    demo.until(&format!("talosctl --talosconfig {} -n {plane},{worker} version", file("talosconfig")))?;
-    talos("bootstrap")?;
-    talos("health")?;
-    talos("get members")?;
-    talos(&format!("kubeconfig {}", file("kubeconfig")))?;
-    let kubectl = format!("kubectl --kubeconfig {}", file("kubeconfig"));
-    demo.show(&format!("{kubectl} get nodes -o wide"))?;
-    demo.quietly(&format!("{kubectl} create deployment web --image=example.com/web:1 --replicas=3"))?;
-    demo.show(&format!("{kubectl} rollout status deployment/web --timeout=60s"))?;
-    demo.show(&format!("{kubectl} get pods -o wide"))
 }
 
 /// Runs commands as a person would, from the top of the checkout, with a home of its own.
@@ -102,7 +78,7 @@ impl Demo {
     }
 
     fn kubeconfig(&self) -> PathBuf {
-        self.home.path().join("sandbox/default/kubeconfig")
+        self.home.path().join("sandbox-kubeconfig")
     }
 
     fn command(&self, words: &[&str]) -> Result<Command> {
@@ -116,6 +92,7 @@ impl Demo {
             .args(args)
             .current_dir(&self.checkout)
             .env("KUBECONFIG", self.kubeconfig())
+            .env("TALOSCONFIG", self.home.path().join("sandbox-talosconfig"))
             .env("BUTLER_HOME", self.home.path())
             .env("HOME", self.home.path());
         Ok(command)
@@ -141,19 +118,6 @@ impl Demo {
         self.output(&words).map(drop)
     }
 
-    /// Repeats a command that may come too early.
-    fn until(&self, line: &str) -> Result<()> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let begin = Instant::now();
-        loop {
-            match self.output(&words) {
-                Err(error) if begin.elapsed() > LIMIT => return Err(error),
-                Err(_) => std::thread::sleep(Duration::from_millis(200)),
-                Ok(_) => return Ok(()),
-            }
-        }
-    }
-
     fn output(&self, words: &[&str]) -> Result<String> {
         let output = self.command(words)?.output()?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -165,7 +129,8 @@ impl Demo {
 impl Drop for Demo {
     fn drop(&mut self) {
         // After a failure the sandbox may still run; when it does not, this does nothing.
-        if let Ok(mut down) = self.command(&["butleradm", "sandbox", "down", "--quiet"]) {
+        if let Ok(mut down) = self.command(&["butleradm", "sandbox", "down", "--quiet", "--name", "sandbox"])
+        {
             let _ = down.status();
         }
     }
