@@ -103,6 +103,13 @@ pub fn take_up(runs: &Runs, dir: RunDir, verb: Verb) -> Result<Started, Bootstra
     if verb == Verb::Resume && !resumable {
         return Err(BootstrapError::NotResumable { run: state.run_id, stage: state.stage.as_str() });
     }
+    if verb == Verb::Resume
+        && let Some(cluster) = state.cluster
+        && let Some((run, stage)) = claim(runs, &cluster)?.filter(|(run, _)| run != dir.id())
+    {
+        // It made nothing, so its name was free for another run.
+        return Err(BootstrapError::ClusterTaken { cluster, run, stage: stage.as_str() });
+    }
     open(dir, claimed, verb, |_| Ok(()))
 }
 

@@ -79,6 +79,7 @@ mod tests {
             schematic: Some("abc".into()),
             pod_cidr: "10.244.0.0/16".into(),
             service_cidr: "10.96.0.0/12".into(),
+            talos_network: false,
             mtu: None,
             time_servers: Vec::new(),
             mirrors: BTreeMap::new(),
