@@ -1,6 +1,7 @@
 //! Decisions, one row each: what is known, what was learnt, what follows.
 
 mod asked;
+mod looked;
 mod noted;
 
 use std::time::Duration;
