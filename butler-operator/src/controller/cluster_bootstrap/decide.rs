@@ -138,7 +138,7 @@ pub(super) struct Decision {
 /// Decides.
 pub(super) fn decide(view: &View<'_>, fact: Fact) -> Decision {
     if view.bootstrap.metadata.deletion_timestamp.is_some() {
-        return deletion(view);
+        return deletion(view, &fact);
     }
     if !view.bootstrap.finalizers().iter().any(|name| name == finalizers::CLUSTER_BOOTSTRAP) {
         return view.stay(Step::AddFinalizer);
@@ -263,6 +263,8 @@ fn pending(view: &View<'_>) -> Decision {
     let mut status = view.status();
     status.failure_reason = None;
     status.failure_message = None;
+    // Deadlines count from conditions: another try has all the time of the first.
+    status.conditions.clear();
     let (phase, condition, message) = if wanted::is_local(view.bootstrap) {
         (Phase::InstallingAddons, conditions::ADDONS_INSTALLED, "addons are installed")
     } else {
@@ -297,7 +299,11 @@ fn provisioning(view: &View<'_>, fact: &Fact) -> Decision {
     }
     let endpoint = match view.endpoint() {
         Ok(endpoint) => endpoint,
-        Err(text) => return view.fail(conditions::MACHINES_READY, failures::BALANCER, text),
+        Err(text) => {
+            let mut decision = view.fail(conditions::MACHINES_READY, failures::BALANCER, text);
+            decision.status.machines = status.machines;
+            return decision;
+        }
     };
     let ready = view.requests.iter().filter(|request| is_running(request)).count();
     match endpoint {
@@ -327,7 +333,11 @@ fn configuring(view: &View<'_>, fact: Fact) -> Decision {
                     let machine = status.machines.iter_mut().find(|machine| machine.name == name);
                     machine.into_iter().for_each(|machine| machine.talos_configured = Some(true));
                 }
-                Err(found) => trouble = Some(found),
+                // One that does not pass ends it, whatever else is only slow.
+                Err(found) if trouble.as_ref().is_none_or(|known: &Trouble| known.passes) => {
+                    trouble = Some(Trouble { text: format!("machine `{name}`: {}", found.text), ..found });
+                }
+                Err(_) => {}
             }
         }
     }
@@ -437,7 +447,7 @@ fn pivoting(view: &View<'_>, fact: Fact) -> Decision {
     }
 }
 
-fn deletion(view: &View<'_>) -> Decision {
+fn deletion(view: &View<'_>, fact: &Fact) -> Decision {
     let ours = view.bootstrap.finalizers().iter().any(|name| name == finalizers::CLUSTER_BOOTSTRAP);
     if !ours {
         return view.stay(Step::Done(Next::Await));
@@ -445,8 +455,10 @@ fn deletion(view: &View<'_>) -> Decision {
     if view.requests.is_empty() && view.balancer.is_none() {
         return view.stay(Step::RemoveFinalizer);
     }
-    let asked = view.requests.iter().all(|request| request.metadata.deletion_timestamp.is_some())
-        && view.balancer.is_none_or(|balancer| balancer.metadata.deletion_timestamp.is_some());
+    // What was just told to go is not seen going at once.
+    let asked = *fact == Fact::Released
+        || view.requests.iter().all(|request| request.metadata.deletion_timestamp.is_some())
+            && view.balancer.is_none_or(|balancer| balancer.metadata.deletion_timestamp.is_some());
     let left = view.requests.len() + usize::from(view.balancer.is_some());
     let message = format!("{left} requests are not gone yet");
     view.wait(types::READY, message, if asked { Step::Done(Next::Await) } else { Step::Release })

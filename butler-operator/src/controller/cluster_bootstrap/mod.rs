@@ -7,6 +7,8 @@
 mod decide;
 mod nodes;
 mod pivot;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod wanted;
 

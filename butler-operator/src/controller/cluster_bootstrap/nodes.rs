@@ -313,7 +313,7 @@ async fn ready(client: &Client) -> Result<(), Trouble> {
 }
 
 /// The choices that the configurations of a cluster are made of.
-fn options(
+pub(super) fn options(
     bootstrap: &ClusterBootstrap,
     endpoint: &str,
     machines: &[BootstrapMachine],

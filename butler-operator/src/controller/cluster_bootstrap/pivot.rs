@@ -7,6 +7,7 @@ use butler_core::{
         conditions::types, names::managers,
     },
     cluster::ApiError,
+    error::{Code, Diagnose},
 };
 use kube::{
     Api, Client, Resource, ResourceExt,
@@ -31,7 +32,7 @@ pub(super) async fn hand_over(
         copy.spec.provider_ref.name.clone_from(&provider);
         copy.status = None;
         match apply(target, &copy).await {
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            Err(error) if error.code() == Code::CrdsMissing || error.is_not_found() => return Ok(Vec::new()),
             result => names.push(result?),
         }
     }
