@@ -18,7 +18,7 @@ use crate::{
     driver::{Deletion, Driver, LoadBalancerKey, Machine, MachineKey, Ownership},
     ledger::Ledger,
     runtime::Runtime,
-    sandbox::supervisor,
+    sandbox::{Composition, Place, supervisor},
 };
 
 /// How long the provider may take to let everything go.
@@ -60,13 +60,13 @@ pub async fn destroy(
         let connect = recorded(machines.connect.clone(), ledger.clone());
         let machines = Machines { connect, ..machines.clone() };
         let driver = machines.driver(config)?;
-        let remove = remove_all(&driver, owner, past, reporter);
+        let remove = remove_all(&driver, owner, past, ledger, reporter);
         (destroyed.machines, destroyed.load_balancers) = reporter.phase("DeletingMachines", remove).await?;
     }
-    let temporary = async { Ok::<_, BootstrapError>(runtime.remove(reporter).await?) };
+    let temporary = async { Ok::<_, BootstrapError>(runtime.destroy(reporter).await?) };
     let removed = ledger.effect(steps::REMOVE_TEMPORARY, json!({}), temporary, |()| json!({}));
     reporter.phase("RemovingTemporaryCluster", removed).await?;
-    if let Some(place) = &place {
+    if let Some(place) = place.as_ref().filter(|place| is_only_ours(place, past)) {
         let remove = async {
             supervisor::halt(place).await?;
             supervisor::remove(place)?;
@@ -80,17 +80,33 @@ pub async fn destroy(
     Ok(destroyed)
 }
 
+/// True for a sandbox that was made for bootstraps and holds no machine of another run.
+fn is_only_ours(place: &Place, past: &[Event]) -> bool {
+    let ours = |name: &str| {
+        let step = steps::machine(name);
+        past.iter()
+            .any(|event| matches!(&event.kind, EventKind::Intent { step: known, .. } if *known == step))
+    };
+    let entries = fs::read_dir(place.machines()).into_iter().flatten().flatten();
+    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    place.composition() == Composition::Machines && names.all(|name| name.starts_with('.') || ours(&name))
+}
+
 async fn remove_all(
     driver: &Arc<dyn Driver>,
     owner: &str,
     past: &[Event],
+    ledger: &Ledger,
     reporter: &Reporter,
 ) -> Result<(Vec<String>, Vec<String>), BootstrapError> {
     let mut balancers = Vec::new();
     if let Some(api) = driver.load_balancers() {
         for key in balancers_of(past) {
             let end = Instant::now() + LIMIT;
-            while api.delete(&key).await? != Deletion::Gone && Instant::now() < end {
+            while api.delete(&key).await? != Deletion::Gone {
+                if Instant::now() >= end {
+                    return Err(BootstrapError::Left { left: vec![format!("load balancer `{}`", key.name)] });
+                }
                 sleep(PAUSE).await;
             }
             balancers.push(key.name);
@@ -116,6 +132,11 @@ async fn remove_all(
             }
         }
         sleep(PAUSE).await;
+    }
+    // The provider lists none of them any more.
+    for name in &names {
+        let (step, data) = (steps::delete_machine(name), json!({ "gone": true }));
+        ledger.append(EventKind::Result { step, data })?;
     }
     Ok((names.into_iter().collect(), balancers))
 }

@@ -70,9 +70,10 @@ impl Machines {
         reporter: &Reporter,
     ) -> Result<(), BootstrapError> {
         let Some(place) = self.place(config) else { return Ok(()) };
+        // A sandbox that is somebody's platform is refused before anything is announced.
+        place.check_layout()?;
+        place.only_machines()?;
         let work = async {
-            place.check_layout()?;
-            place.only_machines()?;
             let found = self.parts.install(&PARTS, reporter).await?;
             let mut paths = found.into_iter().map(|installed| installed.found.path);
             let programs = Programs::new(std::array::from_fn(|_| paths.next().unwrap_or_default()));

@@ -24,6 +24,11 @@ pub(super) fn recorded(connect: Connect, ledger: Ledger) -> Connect {
     })
 }
 
+/// That a removal was asked for does not mean that it is over.
+fn gone(deletion: &Deletion) -> serde_json::Value {
+    json!({ "gone": *deletion == Deletion::Gone })
+}
+
 #[derive(Debug)]
 struct Recorded {
     driver: Arc<dyn Driver>,
@@ -64,7 +69,7 @@ impl Driver for Recorded {
     async fn delete(&self, machine: &MachineKey) -> DriverResult<Deletion> {
         let intent = json!({ "ownership": machine.ownership, "id": machine.id });
         let step = steps::delete_machine(&machine.name);
-        self.ledger.effect(&step, intent, self.driver.delete(machine), |_| json!({})).await
+        self.ledger.effect(&step, intent, self.driver.delete(machine), gone).await
     }
 
     async fn power(&self, machine: &MachineKey, power: Power) -> DriverResult<()> {
@@ -117,7 +122,7 @@ impl LoadBalancers for Recorded {
         let balancers = self.balancers()?;
         let intent = json!({ "ownership": key.ownership, "id": key.id });
         let step = steps::delete_load_balancer(&key.name);
-        self.ledger.effect(&step, intent, balancers.delete(key), |_| json!({})).await
+        self.ledger.effect(&step, intent, balancers.delete(key), gone).await
     }
 }
 

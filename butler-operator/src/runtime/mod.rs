@@ -28,8 +28,14 @@ pub trait Runtime: fmt::Debug + Send + Sync {
     async fn ensure(&self, reporter: &Reporter) -> Result<TemporaryCluster, RuntimeError>;
 
     /// Removes the control plane with everything in it, and looks whether it is gone. Idempotent. Objects
-    /// in it are not deleted one by one: nothing that they stand for is touched.
+    /// in it are not deleted one by one: nothing that they stand for is touched. One that has become the
+    /// management cluster stays.
     async fn remove(&self, reporter: &Reporter) -> Result<(), RuntimeError>;
+
+    /// As [`remove`](Self::remove), also when it has become the management cluster.
+    async fn destroy(&self, reporter: &Reporter) -> Result<(), RuntimeError> {
+        self.remove(reporter).await
+    }
 }
 
 /// A control plane that answers.

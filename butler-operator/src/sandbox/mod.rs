@@ -22,4 +22,4 @@ pub mod socket;
 pub mod supervisor;
 
 pub use error::{DEFAULT_NAME, Report, SandboxError};
-pub use place::Place;
+pub use place::{Composition, Place};

@@ -46,6 +46,8 @@ fn a_sandbox_that_is_a_platform_is_left_alone() -> Result<()> {
     let config = lab.config("busy", "single-node")?;
     let refused = lab.bootstrap(&["--config", &config]).run()?.failed_with(1)?;
     ensure!(refused.stderr.contains("BTL-1711"), "{refused}");
+    // Removing what the run made, which is nothing, leaves it alone too.
+    lab.destroy("busy")?;
     let status = lab.adm(&["sandbox", "status", "--name", "busy", "-o", "json"]).run()?.success()?.json()?;
     ensure!(status["state"] == "running", "{status}");
     let _gone = lab.adm(&["sandbox", "reset", "--name", "busy", "--yes", "busy"]).run()?.success()?;

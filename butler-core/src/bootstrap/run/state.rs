@@ -1,6 +1,9 @@
 //! From the journal of a run to how far it is.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -144,6 +147,8 @@ pub struct RunState {
     pub phases: Vec<PhaseTime>,
     /// Its machines, by name.
     pub machines: BTreeMap<String, Machine>,
+    /// Its load balancers, by name.
+    pub load_balancers: BTreeSet<String>,
     /// Addons that are installed, in order.
     pub addons: Vec<String>,
     /// Effects that were announced and of which nothing more is known.
@@ -169,6 +174,7 @@ impl RunState {
             updated: events.last().map(|event| event.time),
             phases: Vec::new(),
             machines: BTreeMap::new(),
+            load_balancers: BTreeSet::new(),
             addons: Vec::new(),
             open: Vec::new(),
             outcome: None,
@@ -198,6 +204,7 @@ impl RunState {
     /// True when something may exist outside because of the run: it was announced and not removed.
     pub fn has_effects(&self) -> bool {
         self.machines.values().any(|machine| !machine.removed)
+            || !self.load_balancers.is_empty()
             || !self.open.is_empty()
             || self.stage == Stage::Succeeded
     }
@@ -227,7 +234,13 @@ impl RunState {
                     let made = serde_json::from_value(data.clone()).unwrap_or_default();
                     self.machines.insert(name.to_owned(), made);
                 } else if let Some(name) = step.strip_prefix("delete-machine/") {
-                    self.machines.entry(name.to_owned()).or_default().removed = true;
+                    self.machines.entry(name.to_owned()).or_default().removed = data["gone"] == true;
+                } else if let Some(name) = step.strip_prefix("load-balancer/") {
+                    self.load_balancers.insert(name.to_owned());
+                } else if let Some(name) = step.strip_prefix("delete-load-balancer/") {
+                    if data["gone"] == true {
+                        self.load_balancers.remove(name);
+                    }
                 } else if let Some(key) = step.strip_prefix("addon/")
                     && !self.addons.iter().any(|known| known == key)
                 {
@@ -322,7 +335,7 @@ mod tests {
         assert_eq!(state.addons, ["x"]);
         kinds.extend([
             intent("session", json!({"verb": "destroy", "pid": 3, "host": "h"})),
-            result("delete-machine/m-cp-0", json!({})),
+            result("delete-machine/m-cp-0", json!({"gone": true})),
             EventKind::finished(Outcome::Succeeded),
         ]);
         let (id, destroyed) = events(kinds);

@@ -421,6 +421,10 @@ impl Runtime for KindRuntime {
         Ok(TemporaryCluster { kubeconfig: self.kubeconfig(), reused })
     }
 
+    async fn destroy(&self, reporter: &Reporter) -> Result<(), RuntimeError> {
+        self.delete(reporter).await
+    }
+
     async fn remove(&self, reporter: &Reporter) -> Result<(), RuntimeError> {
         if self.options.local.is_some() {
             let message = format!("KIND cluster `{}` is the management cluster and stays", self.name());
