@@ -288,7 +288,8 @@ mod tests {
         driver.delete(&machine("a").key()).await.unwrap();
         let made = r#"!machine/a={"id":"vm-1"}"#;
         assert_eq!(*fake.seen.lock().unwrap(), ["?machine/a", made, "?delete-machine/a"]);
-        assert_eq!(records(&path), ["?machine/a", made, "?delete-machine/a", "!delete-machine/a={}"]);
+        let gone = r#"!delete-machine/a={"gone":true}"#;
+        assert_eq!(records(&path), ["?machine/a", made, "?delete-machine/a", gone]);
     }
 
     #[tokio::test]
@@ -301,7 +302,8 @@ mod tests {
         let made = r#"!load-balancer/lb={"endpoint":null,"id":"lb-1"}"#;
         let announced = "?delete-load-balancer/lb";
         assert_eq!(*fake.seen.lock().unwrap(), ["?load-balancer/lb", made, announced]);
-        assert_eq!(records(&path), ["?load-balancer/lb", made, announced, "!delete-load-balancer/lb={}"]);
+        let gone = r#"!delete-load-balancer/lb={"gone":true}"#;
+        assert_eq!(records(&path), ["?load-balancer/lb", made, announced, gone]);
     }
 
     #[tokio::test]
