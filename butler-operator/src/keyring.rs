@@ -99,18 +99,18 @@ impl Keyring for ProgramKeyring {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use fs_err as fs;
-
     use super::*;
 
     /// A keyring whose program is this script.
     fn keyring(script: &str) -> (tempfile::TempDir, ProgramKeyring) {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("secret-tool");
-        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        // Written by another process: a child that another test starts meanwhile would hold our descriptor,
+        // and what somebody writes cannot be executed.
+        let text = format!("#!/bin/sh\n{script}\n");
+        let write = r#"printf %s "$1" >"$0" && chmod 755 "$0""#;
+        let written = Command::new("sh").args(["-c", write]).arg(&program).arg(text).status();
+        assert!(written.unwrap().success());
         let environment = Environment::of([("PATH", dir.path())]);
         let keyring =
             ProgramKeyring { patience: Duration::from_secs(20), ..ProgramKeyring::new(&environment) };

@@ -113,8 +113,13 @@ impl Machine {
     fn program(&self, name: &str, text: &str) -> Result<()> {
         let path = self.path("bin").join(name);
         std::fs::create_dir_all(self.path("bin"))?;
-        std::fs::write(&path, text.replace("@STATE@", &self.dir.path().display().to_string()))?;
-        Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?)
+        // Written by another process: a child that another test starts meanwhile would hold our descriptor,
+        // and what somebody writes cannot be executed.
+        let text = text.replace("@STATE@", &self.dir.path().display().to_string());
+        let write = r#"printf %s "$1" >"$0" && chmod 755 "$0""#;
+        let written = std::process::Command::new("sh").args(["-c", write]).arg(path).arg(text).status()?;
+        anyhow::ensure!(written.success(), "{name} was not written: {written}");
+        Ok(())
     }
 
     fn environment(&self) -> Environment {
