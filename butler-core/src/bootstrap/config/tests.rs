@@ -44,7 +44,7 @@ pub(super) fn read_text(text: &str) -> Result<Loaded, ConfigError> {
     let source = Source {
         name: "bootstrap.yaml",
         text,
-        directory: Path::new("/work"),
+        directory: Path::new("/srv/site"),
         home: Some(Path::new("/home/me")),
         shared: None,
     };

@@ -174,7 +174,7 @@ fn paths_start_at_the_file_and_at_home() {
     };
     assert_eq!(key(&text), SecretSource::File(PathBuf::from("/home/me/.butler/gcp-sa.json")));
     let relative = with(&text, "~/.butler/gcp-sa.json", "keys/sa.json");
-    assert_eq!(key(&relative), SecretSource::File(PathBuf::from("/work/keys/sa.json")));
+    assert_eq!(key(&relative), SecretSource::File(PathBuf::from("/srv/site/keys/sa.json")));
 }
 
 #[test]

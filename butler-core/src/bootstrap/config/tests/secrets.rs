@@ -20,7 +20,7 @@ fn password(text: &str) -> SecretSource {
 #[rstest]
 #[case("{env: PRISM_PASSWORD}", SecretSource::Env("PRISM_PASSWORD".into()))]
 #[case("{file: ~/pw}", SecretSource::File("/home/me/pw".into()))]
-#[case("{file: pw}", SecretSource::File("/work/pw".into()))]
+#[case("{file: pw}", SecretSource::File("/srv/site/pw".into()))]
 #[case("{file: /etc/pw}", SecretSource::File("/etc/pw".into()))]
 #[case("{keyring: prism}", SecretSource::Keyring("prism".into()))]
 #[case("{Env: PRISM_PASSWORD}", SecretSource::Env("PRISM_PASSWORD".into()))]
