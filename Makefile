@@ -23,8 +23,9 @@ release:
 	cargo build --release -p butleradm
 
 .PHONY: parts
-parts: build ## find, download or build etcd, kube-apiserver, kubectl, helm and kind
+parts: build ## find, download or build etcd, kube-apiserver, kubectl, helm and kind; fetch charts for tests
 	BUTLER_HOME=$(CACHE) $(TARGET)/debug/butleradm tools install
+	tools/charts/fetch $(CACHE)/charts
 
 .PHONY: demo
 demo: parts ## start a real control plane and show the programs on it
@@ -33,6 +34,15 @@ demo: parts ## start a real control plane and show the programs on it
 .PHONY: test
 test: parts ## run every test
 	cargo test --workspace --no-fail-fast
+
+.PHONY: test-crash
+test-crash: parts ## kill bootstraps at every record of their journals, resume them and compare; takes hours
+	cargo test -p butleradm --test crash -- --ignored --nocapture
+
+.PHONY: test-faults
+test-faults: parts ## let everything go wrong during a bootstrap, and print what it said and how long it took
+	@echo '| fault | class | diagnosis after | code | calls to the host | goes on after |'
+	cargo test -q -p butleradm --test faults -- --nocapture
 
 # The engine and image that BUTLER_KIND_IMAGE and DOCKER_HOST name; without them ones of our own, which
 # only root on Debian can make.
@@ -43,7 +53,12 @@ test-kind: release parts ## run the tests that need a container engine: KIND and
 .PHONY: bench
 bench: release parts ## measure speed against kubectl, curl and git, as ratios
 	cargo build -q -p butler-tests --bins
+	cargo build -q --release -p butler-term --example frames
 	$(TARGET)/debug/bench
+
+.PHONY: screens
+screens: parts ## write docs/screens/ anew from real runs on a full screen
+	cargo run -q -p butler-tests --bin screens
 
 .PHONY: docs
 docs: ## write completions/ and man/ anew from the programs

@@ -36,6 +36,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -84,6 +85,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap run events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -104,9 +106,13 @@ module completions {
 
   # Go on with a run that was stopped, interrupted or has failed
   export extern "butleradm bootstrap resume" [
+    --config(-c): path        # A changed configuration to go on with [default: the one in the run's directory]
+    --accept-config           # Take the changes of the configuration that are safe in a run that is this far
+    --repair                  # Repair a damaged journal first, as `bootstrap repair --yes` does
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap resume events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -143,12 +149,33 @@ module completions {
 
   # Remove everything that a run made
   export extern "butleradm bootstrap destroy" [
+    --config(-c): path        # The configuration, when the run's directory does not have it any more
     --yes(-y): string         # Do not ask; must be the name of the cluster
     --dry-run                 # Say what would be removed, but remove nothing
     --events: string@"nu-complete butleradm bootstrap destroy events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
     --quiet(-q)               # Say nothing but warnings and errors
     --color: string@"nu-complete butleradm bootstrap destroy color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    run: string               # Id of the run, its beginning, or the name of the cluster
+  ]
+
+  def "nu-complete butleradm bootstrap repair color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Repair the journal of a run
+  export extern "butleradm bootstrap repair" [
+    --config(-c): path        # The configuration, when neither directory nor journal has it any more
+    --yes(-y)                 # Do not ask
+    --dry-run                 # Say what would be kept and assumed, but change nothing
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm bootstrap repair color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
     --context: string         # Kubeconfig context to use
     --request-timeout: string # How long one request may take, e.g. 30s or 2m
     --help(-h)                # Print help (see more with '--help')
@@ -170,6 +197,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap rehearse events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -233,6 +261,7 @@ module completions {
   # Show how far a run is
   export extern "butleradm bootstrap status" [
     --watch(-w)               # Go on until nobody works on the run any more; off a terminal, print what changes
+    --tui                     # Watch it on a full screen, with machines, addons and log; leaving it leaves the run going
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
     --quiet(-q)               # Say nothing but warnings and errors
@@ -276,6 +305,7 @@ module completions {
   # Show a run again, as it was shown when it ran
   export extern "butleradm bootstrap replay" [
     --speed: string           # How many times as fast as it was, or max for no pause at all
+    --tui                     # Show it on a full screen
     --events: string@"nu-complete butleradm bootstrap replay events" # Print every event of the job to stdout in this format
     --verbose(-v)             # Say more: details with -v, library logs with -vv
     --quiet(-q)               # Say nothing but warnings and errors
@@ -307,6 +337,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap harvester events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -338,6 +369,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap nutanix events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -369,6 +401,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap proxmox events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -400,6 +433,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap aws events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -431,6 +465,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap azure events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -462,6 +497,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap gcp events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -493,6 +529,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap local events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -524,6 +561,7 @@ module completions {
     --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
     --skip-cleanup            # Leave the temporary control plane behind
     --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap sandbox events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
     --verbose(-v)             # Say more: details with -v, library logs with -vv
@@ -556,6 +594,10 @@ module completions {
 
   # Remove everything that a run made
   export extern "butleradm bootstrap help destroy" [
+  ]
+
+  # Repair the journal of a run
+  export extern "butleradm bootstrap help repair" [
   ]
 
   # Run a configuration on simulated machines
@@ -1171,6 +1213,7 @@ module completions {
   export extern "butleradm sandbox node fault" [
     --set: string             # Set a fault; can be repeated
     --clear                   # Remove the faults that are set, before any --set
+    --ahead                   # The machine is not there yet; every machine of that name will be made with these faults
     --name: string            # Which sandbox; each has its own data, addresses and processes
     --verbose(-v)             # Say more: details with -v, library logs with -vv
     --quiet(-q)               # Say nothing but warnings and errors
@@ -1215,6 +1258,23 @@ module completions {
 
   # Print this message or the help of the given subcommand(s)
   export extern "butleradm sandbox node help help" [
+  ]
+
+  def "nu-complete butleradm sandbox fault color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Show or set what goes wrong with the host of machines on purpose
+  export extern "butleradm sandbox fault" [
+    --set: string             # Set a fault; can be repeated
+    --clear                   # Remove the faults that are set, before any --set
+    --name: string            # Which sandbox; each has its own data, addresses and processes
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sandbox fault color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
   ]
 
   def "nu-complete butleradm sandbox supervise color" [] {
@@ -1272,6 +1332,10 @@ module completions {
   export extern "butleradm sandbox help node run" [
   ]
 
+  # Show or set what goes wrong with the host of machines on purpose
+  export extern "butleradm sandbox help fault" [
+  ]
+
   # Own the processes of a sandbox
   export extern "butleradm sandbox help supervise" [
   ]
@@ -1314,6 +1378,28 @@ module completions {
     --verbose(-v)             # Say more: details with -v, library logs with -vv
     --quiet(-q)               # Say nothing but warnings and errors
     --color: string@"nu-complete butleradm status color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm sweep color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Find what runs left behind at a provider
+  export extern "butleradm sweep" [
+    --config(-c): path        # Look at the provider of this configuration
+    --provider: string        # Look at the provider of this ProviderConfig of a management cluster
+    --namespace(-n): string   # Namespace of the ProviderConfig
+    --older-than: string      # How old an orphan must be
+    --delete                  # Remove the orphans
+    --yes(-y): string         # Do not ask; must be the name of the provider or sandbox
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm sweep color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
     --context: string         # Kubeconfig context to use
     --request-timeout: string # How long one request may take, e.g. 30s or 2m
     --help(-h)                # Print help (see more with '--help')
@@ -1415,6 +1501,22 @@ module completions {
   export extern "butleradm tools help help" [
   ]
 
+  def "nu-complete butleradm tui color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # See the platform on a full screen, and work on it
+  export extern "butleradm tui" [
+    --read-only               # Only look: keys that change something are not there
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm tui color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
   def "nu-complete butleradm version color" [] {
     [ "auto" "always" "never" ]
   }
@@ -1458,6 +1560,10 @@ module completions {
 
   # Remove everything that a run made
   export extern "butleradm help bootstrap destroy" [
+  ]
+
+  # Repair the journal of a run
+  export extern "butleradm help bootstrap repair" [
   ]
 
   # Run a configuration on simulated machines
@@ -1636,6 +1742,10 @@ module completions {
   export extern "butleradm help sandbox node run" [
   ]
 
+  # Show or set what goes wrong with the host of machines on purpose
+  export extern "butleradm help sandbox fault" [
+  ]
+
   # Own the processes of a sandbox
   export extern "butleradm help sandbox supervise" [
   ]
@@ -1646,6 +1756,10 @@ module completions {
 
   # Show the components, providers and tenant clusters of the platform
   export extern "butleradm help status" [
+  ]
+
+  # Find what runs left behind at a provider
+  export extern "butleradm help sweep" [
   ]
 
   # Find and install the programs Butler works with
@@ -1662,6 +1776,10 @@ module completions {
 
   # Print the path of a program
   export extern "butleradm help tools path" [
+  ]
+
+  # See the platform on a full screen, and work on it
+  export extern "butleradm help tui" [
   ]
 
   # Print the version of this program and of the cluster

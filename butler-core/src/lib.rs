@@ -6,6 +6,7 @@
 //! - [`cluster`]: finding a management cluster and talking to it
 //! - [`error`]: classes, codes and hints every error of ours carries
 //! - [`event`]: what a long job tells the world, and its journal
+//! - [`live`]: what screens show of a management cluster, as it changes
 //! - [`machine`]: reading, making and removing machine requests
 //! - [`nearest`]: "did you mean"
 //! - [`pki`]: certificate authorities and certificates
@@ -23,6 +24,7 @@ pub mod bootstrap;
 pub mod cluster;
 pub mod error;
 pub mod event;
+pub mod live;
 pub mod machine;
 pub mod nearest;
 pub mod pki;

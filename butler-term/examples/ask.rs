@@ -19,6 +19,81 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
+mod screen {
+    //! The smallest full screen.
+
+    use butler_term::{
+        CommandResult,
+        run::Session,
+        tui::{
+            App, Effect, Event, KeyCode, KeyModifiers, Mail, Msg, Worker,
+            event_loop::{self, Context},
+            terminal::Owned,
+        },
+    };
+
+    #[derive(Default)]
+    struct Counter {
+        keys: usize,
+        pasted: usize,
+        said: String,
+    }
+
+    impl App for Counter {
+        type Msg = ();
+        type Effect = ();
+
+        #[expect(clippy::panic, reason = "to see what a person sees of a panic")]
+        fn update(&mut self, msg: Msg<()>) -> Vec<Effect<()>> {
+            match msg {
+                Msg::Input(Event::Key(key)) => match key.code {
+                    KeyCode::Char('q') => return vec![Effect::Quit],
+                    KeyCode::Char('p') => panic!("on purpose"),
+                    KeyCode::Char('w') => return vec![Effect::App(())],
+                    KeyCode::Char('z') if key.modifiers == KeyModifiers::CONTROL => {
+                        return vec![Effect::Suspend];
+                    }
+                    KeyCode::Char('o') => {
+                        return vec![Effect::Page {
+                            name: "text".to_owned(),
+                            text: "for the pager\n".to_owned(),
+                        }];
+                    }
+                    _ => self.keys += 1,
+                },
+                Msg::Input(Event::Paste(text)) => self.pasted += text.len(),
+                Msg::Trouble(text) => self.said = text,
+                Msg::Input(_) | Msg::Tick(_) | Msg::App(()) => {}
+            }
+            Vec::new()
+        }
+
+        fn view(&self, frame: &mut ratatui::Frame<'_>) {
+            let size = frame.area();
+            let Self { keys, pasted, said } = self;
+            let text = format!("{keys} keys, {pasted} pasted, {}x{} {said}", size.width, size.height);
+            frame.render_widget(text, size);
+        }
+
+        fn animates(&self) -> bool {
+            false
+        }
+    }
+
+    #[expect(clippy::panic, reason = "to see what a person sees of a panic")]
+    pub(super) fn run(session: &Session) -> CommandResult {
+        session.full_screen(async {
+            let (_mail, inbox) = Mail::channel();
+            let worker = Worker::start()?;
+            let mut screen = Owned::take(&session.environment, false)?;
+            let context = Context { inbox, environment: &session.environment };
+            let fail = |()| drop(worker.spawn(async { panic!("on purpose") }));
+            let input = Input::new;
+            event_loop::run(&mut Counter::default(), &mut screen, input, context, fail).await
+        })
+    }
+}
+
 #[derive(Parser)]
 struct Ask {
     #[command(flatten)]
@@ -44,6 +119,9 @@ enum Command {
         #[command(flatten)]
         events: EventArgs,
     },
+    /// Take the whole screen: `p` meets a defect, `w` lets another thread meet one, `o` opens a pager,
+    /// Ctrl-Z suspends, `q` ends; everything else is counted
+    Screen,
     /// Meet a defect
     Panic,
     /// Fail with words that a server could have chosen
@@ -67,6 +145,7 @@ impl Program for Ask {
                 std::thread::sleep(Duration::from_millis(milliseconds));
             }
             Command::Job { dir, fails, events } => session.block_on(job(session, &dir, fails, &events))?,
+            Command::Screen => return screen::run(session),
             Command::Panic => panic!("on purpose"),
             Command::Fail => return Err(CommandError::new(Code::ApiRejected, "cannot \u{1b}[31mlist\u{7}")),
         }

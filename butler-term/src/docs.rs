@@ -1,9 +1,9 @@
-//! Completion scripts and manual pages, made from the command line itself. What the commands print,
+//! Completion scripts and manual pages, made from the command line itself and from the error codes. What the commands print,
 //! what is committed in `completions/` and `man/`, and what the test compares come from here.
 
 use std::io;
 
-use butler_core::settings::env;
+use butler_core::{error::Code, settings::env};
 use clap::{Command, ValueEnum};
 use clap_complete::env::Shells;
 use clap_mangen::Man;
@@ -74,13 +74,66 @@ pub fn scripts(command: &Command) -> io::Result<Vec<File>> {
     Shell::value_variants().iter().map(|shell| script(command, *shell)).collect()
 }
 
-/// The manual pages of a program: one for itself, first, and one for each command that help shows.
+/// The manual pages of a program: one for itself, first, one for each command that help shows, and the one
+/// of all error codes.
 pub fn manual(command: Command) -> io::Result<Vec<File>> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
     let mut pages = Vec::new();
     page(command, &mut pages)?;
+    pages.push(errors());
     Ok(pages)
+}
+
+/// `butler-errors(7)`: the pages of `explain`, for who has the manual but not the program.
+fn errors() -> File {
+    let mut out = String::from(
+        ".TH BUTLER\\-ERRORS 7 \"\" \"Butler\" \"Butler\"\n.SH NAME\nbutler\\-errors \\- error codes of butleradm \
+         and butlerctl\n.SH DESCRIPTION\n",
+    );
+    out += &roff(
+        "Every failure names a code. A code is stable: a number never changes its meaning. The same pages are \
+         printed by `butleradm explain CODE`, without a network.",
+    );
+    out += ".SH CODES\n";
+    for code in Code::ALL {
+        let (page, exit) = (code.page(), code.kind().exit_code());
+        out += &format!(".SS \"{}\"\n", roff(&format!("{code}: {}", page.title)).trim_end());
+        out += &roff(page.text);
+        out += ".PP\n";
+        out += &roff(page.outlook.text());
+        out += &roff(&format!("Class {:?}, exit status {exit}.", code.kind()));
+        for (name, lines) in [("Evidence:", page.evidence), ("Next:", page.next)] {
+            out += &format!(".PP\n{name}\n");
+            for line in lines {
+                out += ".IP \\(bu 2\n";
+                out += &roff(line);
+            }
+        }
+    }
+    out += ".SH SEE ALSO\n.BR butleradm (1),\n.BR butleradm\\-explain (1),\n.BR butlerctl (1)\n";
+    File { name: "butler-errors.7".to_owned(), content: out }
+}
+
+/// A line of text, as roff reads it.
+fn roff(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        match letter {
+            '\\' => out += "\\e",
+            '-' => out += "\\-",
+            '\'' => out += "\\(aq",
+            '"' => out += "\\(dq",
+            '`' => out += "\\(ga",
+            '~' => out += "\\(ti",
+            '^' => out += "\\(ha",
+            letter if letter.is_ascii() => out.push(letter),
+            letter => out += &format!("\\[u{:04X}]", u32::from(letter)),
+        }
+    }
+    // A line that begins with a dot would be a command.
+    let guard = if out.starts_with('.') { "\\&" } else { "" };
+    format!("{guard}{out}\n")
 }
 
 fn page(command: Command, pages: &mut Vec<File>) -> io::Result<()> {

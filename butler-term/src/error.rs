@@ -102,12 +102,12 @@ impl CommandError {
         self.message.is_empty()
     }
 
-    /// The advice to print: the concrete hints, else what the code's page says.
+    /// The advice to print: the concrete hints, else what the code's page says. Who said no wants none.
     fn advice(&self) -> Vec<&str> {
-        if self.hints.is_empty() {
-            self.code.page().next.to_vec()
-        } else {
-            self.hints.iter().map(String::as_str).collect()
+        match self.code {
+            _ if !self.hints.is_empty() => self.hints.iter().map(String::as_str).collect(),
+            Code::Declined => Vec::new(),
+            code => code.page().next.to_vec(),
         }
     }
 

@@ -7,12 +7,15 @@
 //! - [`report`]: progress of long jobs
 //! - [`error`]: how a failure is shown
 //! - [`args`]: argument groups of both programs
+//! - [`tui`]: the frame of full-screen views
+//! - [`dashboard`]: the views themselves, of a management cluster and of bootstrap runs
 //! - [`commands`]: the commands both programs have
 //! - [`complete`], [`docs`]: live candidates for shells; completion scripts and manual pages
 
 pub mod args;
 pub mod commands;
 pub mod complete;
+pub mod dashboard;
 pub mod docs;
 pub mod error;
 pub mod output;
@@ -21,6 +24,7 @@ pub mod report;
 pub mod run;
 pub mod spinner;
 pub mod theme;
+pub mod tui;
 pub mod ui;
 
 pub use error::CommandError;

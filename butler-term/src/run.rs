@@ -2,17 +2,21 @@
 
 use std::{
     ffi::OsString,
+    fs::{File, OpenOptions},
     future::Future,
     io::{self, IsTerminal, Write},
+    os::unix::fs::OpenOptionsExt,
     panic::PanicHookInfo,
+    path::Path,
     pin::pin,
     process::ExitCode,
+    sync::{Mutex, PoisonError},
 };
 
 use butler_core::{
     cluster::{ConnectOptions, Connection, connect, connect_service},
     error::{Code, Diagnose},
-    settings::{Environment, Settings, SettingsError, Sources},
+    settings::{Environment, Home, Settings, SettingsError, Sources, home::make_private_dir},
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
 use tokio::{
@@ -91,6 +95,11 @@ impl Session {
         self.block_on(work).map_err(CommandError::silent_when_interrupted)
     }
 
+    /// Runs a full screen, which listens to signals and keys itself.
+    pub fn full_screen<T>(&self, work: impl Future<Output = CommandResult<T>>) -> CommandResult<T> {
+        runtime()?.block_on(work)
+    }
+
     /// Runs a service. The first Ctrl-C or SIGTERM completes the receiver that `work` is given, and
     /// ending is then up to it; a second one ends it at once.
     pub fn serve<T, W>(&self, work: impl FnOnce(oneshot::Receiver<()>) -> W) -> CommandResult<T>
@@ -125,7 +134,7 @@ impl Session {
         Ok(connect_service(&self.connect_options(args)?, &self.environment).await?)
     }
 
-    fn connect_options(&self, args: &ConnectArgs) -> CommandResult<ConnectOptions> {
+    pub(crate) fn connect_options(&self, args: &ConnectArgs) -> CommandResult<ConnectOptions> {
         Ok(ConnectOptions {
             kubeconfig: args.kubeconfig.clone(),
             context: self.global.context.clone(),
@@ -175,6 +184,10 @@ pub enum Logs {
     OnDemand,
     /// Always, one JSON object per line; for services.
     Json,
+    /// To a file in the Butler home, while the screen is in use.
+    File,
+    /// To the file that [`log_to`] names, and with `-v` as text for people too; for runs that are kept.
+    Run,
 }
 
 /// A program: its command line and what to do with it.
@@ -266,7 +279,7 @@ fn usage_color(args: &[OsString], environment: &Environment) -> clap::ColorChoic
 fn log(session: &Session, logs: Logs) {
     let (ours, kube) = match (logs, session.ui.verbosity()) {
         (Logs::OnDemand, 0) => return,
-        (Logs::OnDemand, 1) => (Level::INFO, Level::INFO),
+        (Logs::OnDemand | Logs::File | Logs::Run, 0 | 1) => (Level::INFO, Level::INFO),
         (Logs::Json, _) if session.ui.is_quiet() => (Level::WARN, Level::ERROR),
         (Logs::Json, 0) => (Level::INFO, Level::ERROR),
         (Logs::Json, 1) => (Level::DEBUG, Level::WARN),
@@ -284,6 +297,17 @@ fn log(session: &Session, logs: Logs) {
             let layer = layer.with_ansi(session.ui.stderr_has_color());
             tracing_subscriber::registry().with(layer).with(targets).init();
         }
+        Logs::Run => {
+            let kept = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(|| RunLog);
+            let shown = (session.ui.verbosity() > 0).then(|| layer.with_ansi(session.ui.stderr_has_color()));
+            tracing_subscriber::registry().with(shown).with(kept).with(targets).init();
+        }
+        Logs::File => {
+            // Without a home there is no log, and the screen works all the same.
+            let Some(file) = log_file(&session.environment) else { return };
+            let layer = layer.with_ansi(false).with_writer(Mutex::new(file));
+            tracing_subscriber::registry().with(layer).with(targets).init();
+        }
         Logs::Json => {
             let layer = layer.with_ansi(false).json().flatten_event(true).with_span_list(false);
             tracing_subscriber::registry().with(layer).with(targets).init();
@@ -291,9 +315,48 @@ fn log(session: &Session, logs: Logs) {
     }
 }
 
+/// Where the log of a run goes, once it is known.
+static RUN_LOG: Mutex<Option<File>> = Mutex::new(None);
+
+/// Keeps the log of a run in this file from now on, if the command was to do so.
+pub fn log_to(path: &Path) {
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    // A run without a log is a run.
+    *RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner) = file.ok();
+}
+
+/// Writes to the log of the run; before there is one, nowhere.
+struct RunLog;
+
+impl Write for RunLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut *RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner) {
+            // What does not fit on the disk is lost; there is nobody to tell.
+            Some(file) => file.write(bytes).or(Ok(bytes.len())),
+            None => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The log of full screens, begun anew when it has grown.
+fn log_file(environment: &Environment) -> Option<File> {
+    const LONGEST: u64 = 4 << 20;
+    let home = Home::resolve(environment).ok()?;
+    make_private_dir(home.dir()).ok()?;
+    let path = home.dir().join("tui.log");
+    let long = std::fs::metadata(&path).is_ok_and(|file| file.len() > LONGEST);
+    let mut options = OpenOptions::new();
+    options.create(true).mode(0o600).append(!long).write(true).truncate(long).open(path).ok()
+}
+
 /// What a person sees of a defect: where it is, how to report it, and a usable terminal.
 #[expect(clippy::exit, clippy::disallowed_methods, reason = "a panic has no way back to main")]
 fn defect(panic: &PanicHookInfo<'_>) {
+    crate::tui::terminal::restore();
     let mut stderr = io::stderr().lock();
     let cursor = if stderr.is_terminal() { "\x1b[?25h" } else { "" };
     let payload = panic.payload();

@@ -180,6 +180,11 @@ impl Ui {
         self.stderr.terminal
     }
 
+    /// True when data may be coloured.
+    pub(crate) fn stdout_has_color(&self) -> bool {
+        self.stdout.color != ColorChoice::Never
+    }
+
     /// True when talk may be coloured.
     pub(crate) fn stderr_has_color(&self) -> bool {
         self.stderr.color != ColorChoice::Never

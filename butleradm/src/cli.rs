@@ -8,7 +8,7 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bootstrap, config, crds, doctor, machine, sandbox, serve, status, tools};
+use crate::commands::{bootstrap, config, crds, doctor, machine, sandbox, serve, status, sweep, tools, tui};
 
 const NAME: &str = "butleradm";
 
@@ -37,7 +37,9 @@ enum Command {
     Sandbox(sandbox::SandboxArgs),
     Serve(serve::ServeArgs),
     Status(status::StatusArgs),
+    Sweep(sweep::SweepArgs),
     Tools(tools::ToolsArgs),
+    Tui(tui::TuiArgs),
     Version(version::VersionArgs),
 }
 
@@ -47,7 +49,12 @@ impl Program for Cli {
     }
 
     fn logs(&self) -> Logs {
-        if matches!(self.command, Command::Serve(_)) { Logs::Json } else { Logs::OnDemand }
+        match &self.command {
+            Command::Serve(_) => Logs::Json,
+            Command::Tui(_) => Logs::File,
+            Command::Bootstrap(args) => args.logs(),
+            _ => Logs::OnDemand,
+        }
     }
 
     fn run(self, session: &Session) -> CommandResult {
@@ -63,7 +70,9 @@ impl Program for Cli {
             Command::Sandbox(args) => sandbox::run(args, session),
             Command::Serve(args) => serve::run(args, session),
             Command::Status(args) => status::run(&args, session),
+            Command::Sweep(args) => sweep::run(&args, session),
             Command::Tools(args) => tools::run(args, session),
+            Command::Tui(args) => tui::run(&args, session),
             Command::Version(args) => version::run::<Self>(&args, session),
         }
     }

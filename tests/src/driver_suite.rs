@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Context, Result, bail, ensure};
 use butler_operator::driver::{
-    BootData, Deletion, Driver, DriverResult, ErrorClass, Find, ImageSpec, ImageState, LoadBalancerSpec,
-    Machine, MachineKey, MachineSpec, MachineState, Ownership, Power, Role, Target,
+    BootData, Deletion, Driver, DriverResult, ErrorClass, Find, ImageSpec, ImageState, LoadBalancer,
+    LoadBalancerSpec, Machine, MachineKey, MachineSpec, MachineState, Ownership, Power, Role, Target,
 };
 use futures::StreamExt;
+use jiff::{Timestamp, Unit};
 
 use crate::eventually;
 
@@ -92,6 +93,10 @@ async fn machines(driver: &dyn Driver) -> Result<()> {
     ensure!(driver.get(&by_id).await?.name == mine.name);
 
     let names = |machines: Vec<Machine>| machines.into_iter().map(|machine| machine.name).collect::<Vec<_>>();
+    let age = running.created.context("it knows when it was made")?.until(Timestamp::now())?;
+    ensure!(age.total(Unit::Second)? >= -1.0 && age.total(Unit::Hour)? < 1.0, "made {age} ago");
+    ensure!(driver.get(&running.key()).await?.created == running.created);
+
     ensure!(names(driver.list(Some("suite-a")).await?) == ["suite-a-1"]);
     ensure!(names(driver.list(Some("suite-nobody")).await?).is_empty());
     let all = names(driver.list(None).await?);
@@ -183,6 +188,13 @@ async fn load_balancers(driver: &dyn Driver) -> Result<()> {
         Ok(seen.ready && seen.endpoint.is_some())
     };
     eventually("the load balancer is ready", LIMIT, ready).await?;
+    let names = |all: Vec<LoadBalancer>| all.into_iter().map(|one| one.name).collect::<Vec<_>>();
+    ensure!(names(balancers.list(Some("suite-a")).await?) == ["suite-lb"]);
+    ensure!(names(balancers.list(Some("suite-nobody")).await?).is_empty());
+    let listed = balancers.list(None).await?.into_iter().find(|one| one.id == made.id);
+    let listed = listed.context("it is among all of them")?;
+    ensure!(listed.ownership == spec.ownership && listed.created.is_some(), "{listed:?}");
+    ensure!(balancers.get(&listed.key()).await?.created == listed.created);
     let theirs = LoadBalancerSpec { ownership: Ownership::new("suite-b", "x", "y"), ..spec.clone() };
     ensure!(class(balancers.ensure(&theirs).await)? == ErrorClass::Conflict);
     ensure!(class(balancers.get(&theirs.key()).await)? == ErrorClass::NotFound);
@@ -191,6 +203,7 @@ async fn load_balancers(driver: &dyn Driver) -> Result<()> {
     let check = || async { Ok(balancers.delete(&key).await? == Deletion::Gone) };
     eventually("the load balancer is gone", LIMIT, check).await?;
     ensure!(class(balancers.get(&key).await)? == ErrorClass::NotFound);
+    ensure!(names(balancers.list(None).await?).iter().all(|name| *name != spec.name));
     Ok(())
 }
 

@@ -25,6 +25,15 @@ pub const LIST: &[(&str, &str)] = &[
     ),
 ];
 
+/// The version of Kubernetes alone, as on the [`LIST`].
+pub fn kubernetes(text: &str) -> String {
+    static COMPILED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bv1\.34\.\d+\b").ok());
+    match COMPILED.as_ref() {
+        Some(regex) => regex.replace_all(text, "v1.34.N").into_owned(),
+        None => text.to_owned(),
+    }
+}
+
 /// Replaces everything on the [`LIST`].
 pub fn apply(text: &str) -> String {
     static COMPILED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {

@@ -238,7 +238,7 @@ impl Shared {
     }
 }
 
-fn read_request(stream: &mut impl BufRead) -> io::Result<Request> {
+pub(crate) fn read_request(stream: &mut impl BufRead) -> io::Result<Request> {
     let mut line = || -> io::Result<String> {
         let mut line = String::new();
         stream.read_line(&mut line)?;
@@ -259,7 +259,7 @@ fn read_request(stream: &mut impl BufRead) -> io::Result<Request> {
     Ok(request)
 }
 
-fn head(status: u16, headers: &[(String, String)], length: usize) -> String {
+pub(crate) fn head(status: u16, headers: &[(String, String)], length: usize) -> String {
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!("HTTP/1.1 {status} -\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n")
 }

@@ -45,6 +45,11 @@ impl Invocation {
         }
     }
 
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// Adds an argument.
     pub fn arg(self, arg: impl AsRef<OsStr>) -> Self {
         self.args([arg])

@@ -6,15 +6,18 @@
 //! - [`Provider`]: a provider of machines in memory, whose faults are scripted
 //! - [`http`]: a server that misbehaves on demand; [`pki`]: certificates, good and bad
 //! - [`driver_suite`]: what every driver must do
+//! - [`crash`]: programs with a journal, killed at every record and taken up again
 //! - [`filters`]: the one list of what differs between two runs; [`golden`]: files that programs make
 //!
 //! Whatever the kit starts or writes is gone when the test process ends, also after SIGKILL.
 
 mod control_plane;
+pub mod crash;
 pub mod driver_suite;
 mod env;
 pub mod filters;
 pub mod golden;
+pub mod host;
 pub mod http;
 mod invocation;
 mod objects;
@@ -34,7 +37,7 @@ pub use control_plane::{Builder, ControlPlane, Request};
 pub use env::Env;
 pub use invocation::{Invocation, Output, Running};
 pub use objects::create;
-pub use parts::{part, parts};
+pub use parts::{charts, part, parts};
 pub use provider::{Call, Provider};
 pub use pty::Pty;
 

@@ -2,19 +2,30 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use butler_core::settings::{Environment, Home, env};
 use butler_operator::parts::{Part, Parts};
 
 /// Where the real parts are looked for.
 pub fn parts() -> Result<Parts> {
+    let home = Home::resolve(&Environment::of([(env::BUTLER_HOME, cache()?)]))?;
+    Ok(Parts::new(&Environment::capture(), &home))
+}
+
+fn cache() -> Result<PathBuf> {
     let environment = Environment::capture();
     let cache = environment
         .path("XDG_CACHE_HOME")
         .or_else(|| Some(environment.path(env::HOME)?.join(".cache")))
         .context("neither XDG_CACHE_HOME nor HOME is set")?;
-    let home = Home::resolve(&Environment::of([(env::BUTLER_HOME, cache.join("butler"))]))?;
-    Ok(Parts::new(&environment, &home))
+    Ok(cache.join("butler"))
+}
+
+/// A directory with charts of other people, as they keep them: a mirror.
+pub fn charts() -> Result<PathBuf> {
+    let dir = cache()?.join("charts");
+    ensure!(dir.join("list").is_file(), "`{}` is missing; run `make parts`", dir.display());
+    Ok(dir)
 }
 
 /// The path of a real part, such as `etcd` or `kubectl`, in the version we want.

@@ -13,6 +13,7 @@ use butler_operator::driver::{
     registry::Connect,
 };
 use futures::{StreamExt, stream::BoxStream};
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 /// A call that can fail and is counted.
@@ -159,6 +160,7 @@ impl State {
             addresses: if self.boots_slowly { Vec::new() } else { vec![[127, 50, 0, number].into()] },
             mac: Some(format!("02:00:00:00:00:{number:02x}")),
             zone: None,
+            created: Some(Timestamp::now()),
         };
         self.machines.insert(name.to_owned(), machine.clone());
         machine
@@ -253,10 +255,12 @@ impl LoadBalancers for Provider {
         }
         let made = LoadBalancer {
             id: format!("lb-{}", spec.name),
+            name: spec.name.clone(),
             ownership: spec.ownership.clone(),
             endpoint: Some(format!("127.60.0.1:{}", spec.port)),
             ready: true,
             targets: spec.targets.len(),
+            created: Some(Timestamp::now()),
         };
         state.balancers.insert(spec.name.clone(), made.clone());
         Ok(made)
@@ -265,6 +269,11 @@ impl LoadBalancers for Provider {
     async fn get(&self, key: &LoadBalancerKey) -> DriverResult<LoadBalancer> {
         let found = self.load_balancer(&key.name).filter(|found| found.ownership == key.ownership);
         found.ok_or_else(|| absent(format!("get load balancer `{}`", key.name)))
+    }
+
+    async fn list(&self, owner: Option<&str>) -> DriverResult<Vec<LoadBalancer>> {
+        let all = self.state().balancers.values().cloned().collect::<Vec<_>>();
+        Ok(all.into_iter().filter(|one| owner.is_none_or(|owner| one.ownership.owner == owner)).collect())
     }
 
     async fn delete(&self, key: &LoadBalancerKey) -> DriverResult<Deletion> {

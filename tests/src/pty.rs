@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use butler_operator::process::Signal;
+use nix::sys::termios::LocalFlags;
 use portable_pty::{CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, kill_process_group};
 use vt100::Parser;
@@ -96,6 +97,28 @@ impl Pty {
     /// Sends a signal to the program and its children.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         Ok(kill_process_group(self.group, signal)?)
+    }
+
+    /// The id of the program, which is also that of its group.
+    pub fn pid(&self) -> u32 {
+        self.group.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// True while a program shows a screen of its own instead of the scrolling one.
+    pub fn has_own_screen(&self) -> bool {
+        self.lock().screen().alternate_screen()
+    }
+
+    /// True when the terminal is as a shell wants it: letters are echoed, lines are edited, the cursor is
+    /// seen, and there is no screen of a program left.
+    pub fn is_sane(&self) -> bool {
+        let modes = self.master.get_termios().map(|termios| termios.local_flags);
+        let cooked = LocalFlags::ECHO | LocalFlags::ICANON | LocalFlags::ISIG;
+        let parser = self.lock();
+        modes.is_some_and(|modes| modes.contains(cooked))
+            && !parser.screen().alternate_screen()
+            && !parser.screen().hide_cursor()
+            && !parser.screen().bracketed_paste()
     }
 
     /// Waits until the program ends.

@@ -18,4 +18,5 @@ mod search;
 
 pub use connect::{ConnectError, ConnectOptions, Connection, Source, connect, connect_service};
 pub use error::ApiError;
+pub use kube::Client;
 pub use kubeconfig::KubeconfigError;

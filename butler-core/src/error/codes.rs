@@ -1,14 +1,18 @@
-//! Every `BTL-nnnn` code with its page, in one table. `explain`, the error printer and the manual
-//! are views of it.
+//! Every `BTL-nnnn` code with its page, in one table; what proves it stands in `evidence.rs`, which does
+//! not compile while a code is missing there. `explain`, the error printer and the manual are views of it.
 //!
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
 //! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox,
 //! 18xx controllers and, from 1820, the temporary cluster of a bootstrap, from 1850 addons, 19xx the
-//! programs themselves, 20xx runs of a bootstrap. A number is never reused.
+//! programs themselves, 20xx runs of a bootstrap, from 2030 what keeps one from moving on. A number is
+//! never reused.
 
 use std::{fmt, str::FromStr};
 
-use super::ErrorKind;
+use super::{
+    ErrorKind,
+    evidence::{self, Outlook},
+};
 
 /// What `explain` prints for a code.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +21,11 @@ pub struct Page {
     pub title: &'static str,
     /// A paragraph: why it happens and what it means.
     pub text: &'static str,
-    /// Commands or steps that help, one per line.
+    /// Whether trying again helps.
+    pub outlook: Outlook,
+    /// What to look at, each a command or a place.
+    pub evidence: &'static [&'static str],
+    /// Commands or steps that help, one per line; the first words of at least one are a command.
     pub next: &'static [&'static str],
 }
 
@@ -34,6 +42,11 @@ macro_rules! codes {
             /// Every code, in ascending order.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
+            /// Its name as one word, such as `NodeConfigRefused`: the reason of a condition.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)+ }
+            }
+
             /// The class errors with this code have unless they say otherwise.
             pub fn kind(self) -> ErrorKind {
                 match self { $(Self::$name => ErrorKind::$kind,)+ }
@@ -41,9 +54,11 @@ macro_rules! codes {
 
             /// The page of this code.
             pub fn page(self) -> Page {
-                match self {
-                    $(Self::$name => Page { title: $title, text: $text, next: &[$($next),*] },)+
-                }
+                let (outlook, evidence) = evidence::of(self);
+                let (title, text, next): (_, _, &[_]) = match self {
+                    $(Self::$name => ($title, $text, &[$($next),*]),)+
+                };
+                Page { title, text, outlook, evidence, next }
             }
         }
     };
@@ -66,7 +81,7 @@ codes! {
         "The certificate is expired, made for another name, or signed by an authority that the kubeconfig does \
          not name. Nothing was sent to the server. Either the cluster's certificates were rotated and the \
          kubeconfig is old, or this is not the cluster it claims to be.",
-        ["fetch a fresh kubeconfig from the cluster's owner", "check this machine's clock"];
+        ["fetch a fresh kubeconfig from the cluster's owner", "check this machine's clock", "butlerctl version"];
     NoIdentity = 1005, Unauthenticated, "no cluster and no login was found",
         "The search order is: --kubeconfig, KUBECONFIG, the login in credentials.json, a kubeconfig in the \
          Butler home, ~/.kube/config. None of them exists.",
@@ -74,10 +89,11 @@ codes! {
     LoginExpired = 1006, Unauthenticated, "the login has expired",
         "The stored login can no longer be used. Butler does not go on with another identity, because that \
          could be an administrator's.",
-        ["sign in again", "pass --kubeconfig FILE to use another identity on purpose"];
+        ["sign in again", "pass --kubeconfig FILE to use another identity on purpose",
+         "butlerctl version --kubeconfig FILE"];
     Unauthorized = 1007, Unauthenticated, "the API server does not know this identity",
         "The server answered 401: the token or client certificate is expired, revoked or from another cluster.",
-        ["sign in again", "fetch a fresh kubeconfig"];
+        ["sign in again", "fetch a fresh kubeconfig", "kubectl auth whoami"];
     Forbidden = 1008, Forbidden, "this identity may not do that",
         "The server answered 403. The identity is known, its roles do not allow the call. Roles come from team \
          membership; a team administrator can change them.",
@@ -99,22 +115,23 @@ codes! {
     CredentialsMalformed = 1013, Invalid, "credentials.json is not valid",
         "The login store cannot be read, so it is not known who you are. Butler does not go on with another \
          identity.",
-        ["sign in again", "move the file away if it is beyond repair"];
+        ["sign in again", "move the file away if it is beyond repair", "butlerctl version --kubeconfig FILE"];
     CredentialPluginFailed = 1014, Unauthenticated, "the kubeconfig's credential plugin failed",
         "The kubeconfig names a program that fetches credentials (`exec:`). It could not be started or ended \
          with an error, so there is no identity to use.",
-        ["run the program that is named by hand", "check that it is installed and on PATH"];
+        ["run the program that is named by hand", "check that it is installed and on PATH",
+         "kubectl config view --minify"];
 
     ObjectNotFound = 1101, NotFound, "there is no such object",
         "The server knows the kind but has no object of that name in that namespace.",
-        ["list without a name to see what is there", "add -n NAMESPACE or -A"];
+        ["list without a name to see what is there", "add -n NAMESPACE or -A", "butlerctl cluster list -A"];
     CrdsMissing = 1102, NotFound, "this cluster has no Butler API",
         "The Butler custom resource definitions are not installed. It is probably not a management cluster, or \
          the kubeconfig points at a tenant cluster.",
         ["butleradm doctor", "butleradm crds apply", "kubectl config get-contexts"];
     ObjectConflict = 1103, Conflict, "the object was changed or is held by somebody else",
         "The server refused the change because the object moved on or another field manager owns the field.",
-        ["repeat the command"];
+        ["repeat the command", "kubectl get KIND NAME -o yaml --show-managed-fields"];
     ObjectInvalid = 1104, Invalid, "the API server rejected the object",
         "A field is missing, unknown or has a value that the schema or an admission policy refuses. The server's \
          own words name the field.",
@@ -139,11 +156,11 @@ codes! {
         ["try again in a moment", "kubectl get --raw '/readyz?verbose'"];
     ObjectExists = 1110, Conflict, "there is an object of that name already",
         "The server has an object of that kind and name in that namespace. It was left as it is.",
-        ["look at the one that is there", "choose another name"];
+        ["look at the one that is there", "choose another name", "kubectl get KIND NAME -o yaml"];
 
     Usage = 1201, Invalid, "the command line is not valid",
         "A flag, argument or value is unknown or does not fit the others.",
-        ["repeat with --help"];
+        ["repeat with --help", "butleradm --help"];
     SettingUnknown = 1202, Invalid, "there is no such setting",
         "config.toml or the command names a key that this version does not have.",
         ["butleradm config list"];
@@ -155,17 +172,17 @@ codes! {
         "The settings file cannot be parsed, so none of it is used.",
         ["butleradm config path", "fix the line that is named"];
     JsonPathInvalid = 1206, Invalid, "the JSONPath template is not valid",
-        "`-o jsonpath=` takes kubectl's templates: text, {.path}, {range .items[*]}…{end}, quoted text.",
-        ["-o jsonpath='{.items[*].metadata.name}'"];
+        "`-o jsonpath=` takes kubectl's templates: text, {.path}, {range .items[*]}...{end}, quoted text.",
+        ["-o jsonpath='{.items[*].metadata.name}'", "butlerctl cluster list -o jsonpath={.items[*].metadata.name}"];
     CodeUnknown = 1207, NotFound, "there is no such error code",
         "Codes look like BTL-1001.",
         ["butleradm explain"];
     NeedsTerminal = 1208, Invalid, "a question cannot be asked without a terminal",
         "The command wants a confirmation, and standard input is not a terminal.",
-        ["repeat with --yes and the name that is asked for"];
+        ["repeat with --yes and the name that is asked for", "butleradm sandbox reset --help"];
     Declined = 1209, Cancelled, "the question was answered with no",
         "Nothing was changed.",
-        [];
+        ["repeat the command and answer with the name that is asked for", "butleradm status"];
     BootstrapConfigInvalid = 1210, Invalid, "the bootstrap configuration is not valid",
         "One or more keys are missing, misspelt, of the wrong type, or do not fit each other. Every problem is \
          listed with line and column; nothing was made.",
@@ -191,6 +208,9 @@ codes! {
          service `butler` and that account.",
         ["secret-tool store --label NAME service butler account NAME", "use {env: NAME} or {file: PATH} instead"];
 
+    NeedsScreen = 1250, Invalid, "there is no terminal for a full screen",
+        "A full-screen view needs a terminal for its input and its output, and one whose cursor can be moved.",
+        ["butleradm status", "butleradm bootstrap status --watch"];
     HomeUnknown = 1301, Invalid, "the Butler home directory is not known",
         "Neither BUTLER_HOME nor HOME is set, so there is no place for credentials, settings and runs.",
         ["export BUTLER_HOME=/path/to/a/private/directory"];
@@ -204,11 +224,11 @@ codes! {
     JournalDamaged = 1304, Failed, "a journal is damaged",
         "A line in the middle of an append-only journal is not what was written there. A torn last line is \
          normal after a crash and is repaired; this is not that.",
-        ["restore the file from a backup"];
+        ["butleradm bootstrap repair RUN --dry-run", "restore the file from a backup"];
     JournalHeld = 1305, Conflict, "another process writes this journal",
         "A run has one writer at a time, and the process that is named still lives. Two would have every effect \
          twice.",
-        ["wait for that process", "stop it if it hangs"];
+        ["wait for that process", "stop it if it hangs", "butleradm bootstrap status"];
 
     PartNotFound = 1401, NotFound, "a program that is needed was not found",
         "It is not in BUTLER_TOOLS_DIR, KUBEBUILDER_ASSETS, PATH or the cache, it could not be downloaded, and \
@@ -230,10 +250,10 @@ codes! {
         ["read the log that is named", "go env GOPROXY GOTOOLCHAIN", "butleradm tools install"];
     ProcessFailed = 1406, Failed, "a program ended before it was ready",
         "The program was started and exited on its own. The last lines of its log are printed as the cause.",
-        ["read the log that is named"];
+        ["read the log that is named", "butleradm tools list"];
     ProcessTimeout = 1407, Timeout, "a program was not ready in time",
         "The program runs but did not report ready before the deadline.",
-        ["read the log that is named", "look for a machine that is short of CPU or disk"];
+        ["read the log that is named", "look for a machine that is short of CPU or disk", "df -h"];
     PortsTaken = 1408, Failed, "no free port was found",
         "Every port in the range Butler uses is held by another process.",
         ["butleradm sandbox status", "ss -ltnp"];
@@ -249,7 +269,8 @@ codes! {
         "The node shows another key than the one pinned, a certificate of another cluster, or one that is not \
          valid at this time. Nothing was sent to it. Either another machine answers at this address, or the \
          clocks disagree.",
-        ["compare the fingerprint with the one on the node's console", "check this machine's clock"];
+        ["compare the fingerprint with the one on the node's console", "check this machine's clock",
+         "butleradm machine console NAME"];
     NodeDenied = 1504, Forbidden, "the Talos node refused this identity",
         "The node does not know the client certificate, or the role in it may not make the call.",
         ["talosctl config info", "use the talosconfig that the bootstrap wrote"];
@@ -285,14 +306,15 @@ codes! {
     PatchInvalid = 1514, Invalid, "a configuration patch cannot be applied",
         "A patch names a path whose parent does not exist, removes what is not there, or has a value that is not \
          JSON.",
-        ["compare the path with `machine` and `cluster` of the configuration"];
+        ["compare the path with `machine` and `cluster` of the configuration",
+         "butleradm bootstrap validate --config FILE"];
     CertificateUnusable = 1515, Invalid, "a certificate or key cannot be used",
         "The PEM text is damaged, holds a kind of key that is not supported, or key and certificate do not belong \
          together.",
         ["openssl x509 -in FILE -noout -text"];
     CertificateNotSigned = 1516, Internal, "a certificate could not be signed",
         "Making a key or a signature failed, although the input was checked before.",
-        ["repeat with -v and report it"];
+        ["repeat with -v and report it", "butleradm version"];
 
     ProviderNotFound = 1601, NotFound, "the provider has no such machine, load balancer or image",
         "The provider answered, and what was asked for is not there, or does not carry the ownership tag of this \
@@ -301,15 +323,15 @@ codes! {
     ProviderConflict = 1602, Conflict, "the name is taken at the provider",
         "Something of that name exists there and does not carry our ownership tag, or carries another owner's. \
          Butler never takes over or removes what is not its own.",
-        ["choose another name", "remove or rename the other one at the provider"];
+        ["choose another name", "remove or rename the other one at the provider", "butleradm machine list"];
     ProviderTransient = 1603, Transient, "the provider could not be reached or was busy",
         "The network, an overload, a lock or a restart came between. Controllers retry by themselves, with a \
          growing pause; no machine is given up for this.",
-        ["wait", "check the provider's endpoint from this machine"];
+        ["wait", "check the provider's endpoint from this machine", "butleradm machine list"];
     ProviderQuota = 1604, Quota, "a limit of the provider was reached",
         "The account, project or cluster has no room left: processors, memory, disks, addresses or a rate that \
          needs a person. The provider's own words name the limit.",
-        ["remove machines that are not needed", "ask the provider's administrator for more"];
+        ["remove machines that are not needed", "ask the provider's administrator for more", "butleradm machine list"];
     ProviderAuth = 1605, Unauthenticated, "the provider did not accept the credentials",
         "The Secret that the ProviderConfig names holds credentials that are wrong, expired, or lack a right \
          that is needed. They are read again on the next try.",
@@ -318,6 +340,15 @@ codes! {
         "The request or the ProviderConfig names an image, network, size or provider that does not exist or \
          does not fit. Trying again will not help; the object has to change.",
         ["kubectl get providerconfig NAME -o yaml", "read the provider's words in the cause"];
+    ProviderThrottled = 1607, Transient, "the provider asks for fewer calls",
+        "The provider answered 429: too many calls, of this or of another program with the same account. It is \
+         left in peace for as long as its Retry-After says, and then asked again; what exists stays.",
+        ["wait", "look for other programs that use the same account", "butleradm bootstrap status"];
+    ProviderTimeout = 1608, Transient, "the provider did not answer in time",
+        "The connection stands, or its opening is not even refused, and no answer comes: the provider is overloaded, or \
+         a firewall drops what is sent. The call is made again with growing pauses. Whether it had an effect is \
+         found out by looking for the mark of the run, so nothing is made twice.",
+        ["check the provider's endpoint from this machine", "butleradm bootstrap status"];
 
     SandboxNotRunning = 1701, NotFound, "the sandbox is not running",
         "Nobody holds the lock of that sandbox, so there is nothing to ask. Its data, if it has any, is on disk \
@@ -379,7 +410,8 @@ codes! {
     ServiceAccountUnusable = 1803, Unauthenticated, "the service account of this Pod cannot be used",
         "The program runs in a cluster and no kubeconfig is named, but the token, the certificate authority or the \
          address that Kubernetes gives every Pod cannot be read.",
-        ["check automountServiceAccountToken of the Pod", "pass --kubeconfig FILE"];
+        ["check automountServiceAccountToken of the Pod", "pass --kubeconfig FILE",
+         "kubectl -n NAMESPACE get pod NAME -o yaml"];
     MachineFailed = 1804, Failed, "the machine could not be made",
         "The controllers gave up on the request; the provider's own words are the cause. They try again by \
          themselves when the request or its ProviderConfig changes, and now and then when the cause may pass.",
@@ -398,11 +430,12 @@ codes! {
         ["df -h DIRECTORY", "set BUTLER_HOME to another file system", "docker system df"];
     RuntimeLeftovers = 1822, Failed, "something of the temporary cluster is still there",
         "After the temporary cluster was removed, a process, a container or a file of it was still found.",
-        ["look at what is named", "repeat the command"];
+        ["look at what is named", "repeat the command", "docker ps -a"];
     EngineMissing = 1823, NotFound, "there is no container engine",
         "KIND runs its cluster in containers, and the program of the container engine is not on PATH. The `process` \
          runtime needs no container engine.",
-        ["install Docker, Podman or nerdctl", "set `bootstrapCluster.runtime: process` in the configuration"];
+        ["install Docker, Podman or nerdctl", "set `bootstrapCluster.runtime: process` in the configuration",
+         "butleradm bootstrap validate --config FILE"];
     EngineNotRunning = 1824, Transient, "the container engine does not answer",
         "Its program is there, but nothing answers at its socket: the engine is stopped, or DOCKER_HOST names \
          another place.",
@@ -425,7 +458,11 @@ codes! {
         ["kind get clusters", "kind delete cluster --name NAME"];
     RuntimeSettings = 1830, Invalid, "a setting of the temporary cluster is not valid",
         "A host alias, a name server, a certificate file or the name of the cluster cannot be used.",
-        ["correct the value that is named"];
+        ["correct the value that is named", "butleradm bootstrap validate --config FILE"];
+    NodeImageMissing = 1831, Failed, "there is no image for the node of the KIND cluster",
+        "The image that the configuration names is not in the container engine, and the engine could not pull it: \
+         the name is wrong, or there is no way to the registry. An image that was loaded before is used as it is.",
+        ["docker pull IMAGE", "docker load -i FILE", "set `bootstrapCluster.kind.image` to an image that is there"];
     AddonSourceMissing = 1851, Invalid, "a chart or manifest of an addon is not there",
         "The repository, registry or mirror was asked and does not have that chart, version or file, or what it \
          has is not what was published. Trying again will not help.",
@@ -433,7 +470,8 @@ codes! {
     AddonSourceUnreachable = 1852, Transient, "a chart or manifest of an addon could not be fetched",
         "The server that has it could not be reached, was busy, or broke off. It is tried again until the \
          deadline of the step. A mirror makes it work without a way out.",
-        ["check the way to the server that is named", "set `charts.mirror` in the bootstrap configuration"];
+        ["check the way to the server that is named", "set `charts.mirror` in the bootstrap configuration",
+         "butleradm bootstrap resume"];
     ReleaseFailed = 1853, Failed, "helm could not install an addon",
         "helm was run and said no; its own last words are the cause. A release that it left half made is \
          repaired or taken away by the next try.",
@@ -450,13 +488,17 @@ codes! {
         "A step takes a value from the provider's credentials, and the Secret that the ProviderConfig names \
          does not have that key.",
         ["kubectl get providerconfig NAME -o yaml", "add the key to the Secret that spec.credentialsRef names"];
+    AddonSourceUnresolved = 1857, Transient, "the name of a chart server cannot be resolved",
+        "The name servers of this computer do not answer, or do not know the host that has the chart or manifest. It is \
+         tried again until the deadline of the step. A mirror makes it work without a way out.",
+        ["butleradm bootstrap status", "check /etc/resolv.conf", "set `charts.mirror` in the bootstrap configuration"];
 
     Internal = 1901, Internal, "the program has a defect",
         "Something happened that should be impossible. Nothing you did is wrong.",
-        ["repeat with -v and report what it prints"];
+        ["repeat with -v and report what it prints", "butleradm version"];
     Interrupted = 1902, Cancelled, "the command was interrupted",
         "Ctrl-C or a signal ended it. What had been done stays done.",
-        ["repeat the command"];
+        ["repeat the command", "butleradm bootstrap resume"];
 
     RunUnknown = 2001, NotFound, "no such run",
         "A run is named by its id, the beginning of its id, or the name of the cluster it makes.",
@@ -468,8 +510,9 @@ codes! {
         "A cluster is made by one process at a time, and the one that is named still lives.",
         ["butleradm bootstrap status", "butleradm bootstrap abort"];
     RunNotResumable = 2004, Conflict, "the run cannot be taken up",
-        "It reached its end, or everything it made was removed.",
-        ["butleradm bootstrap list"];
+        "It reached its end, never began, or its removal was begun: what a half-finished removal left is not built \
+         on, but removed.",
+        ["butleradm bootstrap status RUN", "butleradm bootstrap destroy RUN"];
     PlanUnreadable = 2005, Invalid, "the file is not a plan",
         "A plan is a JSON file that `bootstrap plan --out` wrote, by the same version of this program.",
         ["butleradm bootstrap plan --config FILE --out plan.json"];
@@ -486,24 +529,82 @@ codes! {
         "The limit of --timeout was reached. What was made stays as it is, and the run can be taken up.",
         ["butleradm bootstrap resume", "repeat with a longer --timeout"];
     MachineNameTaken = 2012, Conflict, "a machine of that name exists",
-        "The provider has a machine with a name that the new cluster needs, and it does not carry the mark of \
-         this run. It is left alone.",
-        ["choose another cluster.name", "remove the machine at the provider"];
+        "The provider has a machine or a load balancer with a name that the new cluster needs, and it does not \
+         carry the mark of this run. It is left alone.",
+        ["choose another cluster.name", "remove it at the provider", "butleradm bootstrap list"];
     VipAnswers = 2013, Conflict, "something answers at the shared address",
         "network.vip must be free: the control planes of the new cluster take it over. Something listens there \
          on port 6443 now.",
-        ["choose another network.vip"];
+        ["choose another network.vip", "butleradm bootstrap plan --config FILE"];
     ClusterTaken = 2014, Conflict, "another run has this cluster",
         "A cluster of that name was made, or begun, by the run that is named, and was not destroyed.",
         ["butleradm bootstrap resume RUN", "butleradm bootstrap destroy RUN", "choose another cluster.name"];
     DestroyIncomplete = 2015, Failed, "something is left after everything was removed",
         "The provider still lists what is named after its removal was asked for.",
         ["butleradm bootstrap destroy RUN"];
+    RunConfigChanged = 2020, Conflict, "the configuration of a run was changed",
+        "A run goes on with what it began with. Each change is listed with whether the run can go on with it: a key \
+         is free until something was made from it. Safe changes are taken with --accept-config, and the journal \
+         says so; one that is not possible needs a new run. Secrets may change, and are never shown.",
+        ["butleradm bootstrap resume RUN --config FILE --accept-config", "butleradm bootstrap resume RUN, without the change",
+         "butleradm bootstrap destroy RUN, then run with the new file"];
+    RunSecretsLost = 2021, Failed, "the secrets of a run are gone",
+        "The Talos secrets of a run lie in its directory. Machines that were configured with them trust nothing \
+         else, so without the file the run cannot go on; what it made can be removed.",
+        ["restore the file from a backup", "butleradm bootstrap destroy RUN"];
+    RunConfigLost = 2022, Failed, "the configuration of a run is gone",
+        "Neither the run's directory nor its journal has the configuration that it was made from. The provider and \
+         its credentials stand in it.",
+        ["butleradm bootstrap destroy RUN --config FILE", "butleradm bootstrap resume RUN --config FILE"];
+
+    RunStalled = 2030, Transient, "a run does not move on",
+        "Nothing has changed for a while, and no cause was found in what can be asked: the provider, the machines, their \
+         nodes, the new cluster. The run goes on waiting until the deadline of its phase.",
+        ["butleradm bootstrap status", "butleradm bootstrap logs"];
+    MachineNoAddress = 2031, Timeout, "a machine has no address",
+        "The provider has made the machine and switched it on, but tells no address of it: it hangs in its boot, has \
+         no network card or no DHCP server, or no guest agent. Its console shows how far it came. The run waits 15 \
+         minutes for it; a machine that gets its address later is taken as it is, and no second one is made.",
+        ["butleradm machine console NAME", "look at the machine's network at the provider", "butleradm bootstrap resume"];
+    NodeSilent = 2032, Transient, "nothing answers at the address of a machine",
+        "The provider tells an address, but no Talos answers there on port 50000: the address is of another machine, is old, \
+         or cannot be reached from this computer, or the machine booted something else. When the provider tells another \
+         address before the machine has its configuration, that one is used.",
+        ["butleradm machine console NAME", "talosctl -n ADDRESS version --insecure", "check the way to that address from this machine"];
+    MachineOff = 2033, Failed, "a machine is switched off",
+        "The machine was made and is off: it switched itself off, often because it cannot use its configuration, or \
+         somebody did. It is not switched on by the run, for it may have had its reasons; its console tells them. \
+         The run waits for it until the deadline of its phase.",
+        ["butleradm machine console NAME", "butleradm machine power NAME on", "butleradm bootstrap resume"];
+    EtcdNotFormed = 2034, Transient, "etcd does not come together",
+        "The nodes answer, but etcd has not begun, or not every control plane is a member that votes. Its service on the \
+         nodes says what it waits for: the others cannot be reached on port 2380, the clocks differ, the disk is too \
+         slow, or it has data of an earlier cluster.",
+        ["talosctl -n ADDRESS service etcd", "talosctl -n ADDRESS logs etcd", "talosctl -n ADDRESS etcd members"];
+    ApiServerDown = 2035, Transient, "the API server of the new cluster is not ready, or does not stay so",
+        "etcd is well, and kube-apiserver does not answer that it is ready, or comes and goes: it ends after each start, \
+         or the machine is too small for it. The kernel messages and the log of its container say why.",
+        ["talosctl -n ADDRESS dmesg", "talosctl -n ADDRESS containers -k", "talosctl -n ADDRESS logs -k kube-system/kube-apiserver-NODE:kube-apiserver"];
+    NodeLost = 2036, Transient, "a node that answered cannot be reached any more",
+        "The node had its configuration and answered; now nothing answers at its address, though the provider says that \
+         the machine runs. The network between it and this computer, or the others, is cut, or the machine hangs.",
+        ["butleradm machine console NAME", "talosctl -n ADDRESS version", "check the network of the machine at the provider"];
+    NodesNotReady = 2037, Transient, "nodes of the new cluster are not Ready",
+        "The machines have their configuration, but not all of them are nodes that are Ready: the kubelet does not reach \
+         the API server, or there is no network of Pods yet.",
+        ["kubectl get nodes -o wide", "talosctl -n ADDRESS service kubelet"];
 }
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BTL-{:04}", *self as u16)
+    }
+}
+
+impl Code {
+    /// The code whose [`word`](Self::word) this is.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.word() == word)
     }
 }
 
@@ -548,6 +649,65 @@ mod tests {
             assert!(!page.title.is_empty() && page.text.ends_with('.'), "{code}");
             assert!(!page.title.ends_with('.') && !page.text.contains("  "), "{code}");
         }
+    }
+
+    /// Programs that a page may tell a person to run.
+    const PROGRAMS: &[&str] = &[
+        "butleradm",
+        "butlerctl",
+        "chmod",
+        "curl",
+        "df",
+        "docker",
+        "export",
+        "go",
+        "helm",
+        "kind",
+        "kubectl",
+        "ls",
+        "openssl",
+        "ps",
+        "secret-tool",
+        "ss",
+        "sudo",
+        "talosctl",
+    ];
+
+    #[test]
+    fn every_page_has_evidence_and_a_command_to_go_on_with() {
+        for code in Code::ALL {
+            let page = code.page();
+            assert!(!page.evidence.is_empty(), "{code} says nothing of evidence");
+            let is_command =
+                |step: &&str| step.split(' ').next().is_some_and(|word| PROGRAMS.contains(&word));
+            assert!(page.next.iter().any(is_command), "{code} names no command: {:?}", page.next);
+            for line in page.evidence.iter().chain(page.next) {
+                assert!(!line.is_empty() && line.trim() == *line && !line.ends_with('.'), "{code}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_class_calls_transient_the_page_calls_retryable() {
+        for code in Code::ALL {
+            let retryable = code.page().outlook == Outlook::Retryable;
+            match code.kind() {
+                ErrorKind::Transient | ErrorKind::Timeout => assert!(retryable, "{code}"),
+                ErrorKind::Invalid | ErrorKind::Forbidden | ErrorKind::Unauthenticated | ErrorKind::Quota => {
+                    assert!(!retryable, "{code}");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn the_word_of_a_code_leads_back_to_it_and_is_a_reason() {
+        for code in Code::ALL {
+            assert_eq!(Code::of_word(code.word()), Some(*code));
+            assert!(code.word().chars().all(|letter| letter.is_ascii_alphanumeric()), "{code}");
+        }
+        assert_eq!(Code::of_word("Reconciling"), None);
     }
 
     #[test]

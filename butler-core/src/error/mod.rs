@@ -4,8 +4,10 @@
 //! `explain`; hints are commands to copy. Text is never matched to find any of them.
 
 mod codes;
+mod evidence;
 
 pub use codes::{Code, Page};
+pub use evidence::Outlook;
 
 /// The class of a failure. Decides retry, exit code and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]

@@ -4,6 +4,7 @@
 //! [`journal`] read the same [`Event`]. How events travel is in [`reporter`], what a terminal
 //! makes of them belongs to the terminal layer.
 
+mod follow;
 pub mod journal;
 pub mod reporter;
 pub mod schema;
@@ -19,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use follow::JournalReader;
 pub use journal::{Journal, JournalError};
 pub use reporter::{Consumer, Recording, Reporter, run};
 pub use secret::SecretFile;
@@ -83,6 +85,10 @@ pub enum EventKind {
     },
     /// The whole state at one moment. Only the latest is kept for a slow reader.
     Snapshot(StatusSnapshot),
+    /// Nothing has moved for a while; what was found about it. Told again, ever more rarely, while it lasts.
+    Stalled(Stall),
+    /// The run moves again.
+    Moving {},
     /// An effect outside this machine's memory is about to be tried.
     Intent {
         /// The step that will have the effect.
@@ -227,6 +233,33 @@ pub struct ObjectStatus {
     pub message: Option<String>,
 }
 
+/// Why a run does not move on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stall {
+    /// The stable code of what was found.
+    pub code: String,
+    /// One line: what is the matter, with the object named.
+    pub what: String,
+    /// What was seen that shows it, one line each.
+    pub evidence: Vec<String>,
+    /// Commands that help, to copy.
+    pub next: Vec<String>,
+    /// For how many seconds nothing has moved.
+    pub seconds: u64,
+}
+
+impl Stall {
+    /// In words: what is the matter, then what shows it, then what helps.
+    pub fn lines(&self) -> Vec<String> {
+        let Self { code, what, evidence, next, seconds } = self;
+        let mut lines = vec![format!("stalled for {seconds} s: {what} ({code})")];
+        lines.extend(evidence.iter().cloned());
+        lines.extend(next.iter().map(|command| format!("next: {command}")));
+        lines
+    }
+}
+
 /// How a phase or a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all_fields = "camelCase")]
@@ -347,6 +380,14 @@ mod tests {
                 phase: Some("A".into()),
                 objects: vec![ObjectStatus { reference: object, phase: "Ready".into(), message: None }],
             }),
+            EventKind::Stalled(Stall {
+                code: "BTL-2031".into(),
+                what: "machine `a` has no address".into(),
+                evidence: vec!["the provider says that it runs".into()],
+                next: Vec::new(),
+                seconds: 20,
+            }),
+            EventKind::Moving {},
             EventKind::Intent { step: "vm/a".into(), data: serde_json::json!({"cpu": 2}) },
             EventKind::Result { step: "vm/a".into(), data: serde_json::json!("id-1") },
             EventKind::finished(Outcome::Succeeded),

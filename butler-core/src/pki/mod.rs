@@ -13,7 +13,17 @@ pub use inspect::{CertificateInfo, fingerprint};
 pub use key::{KeyKind, PrivateKey};
 pub use request::Request;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::error::{Code, Diagnose};
+
+/// How far the clocks of two machines may disagree: a day, as after a date that was set wrong, and an hour.
+pub const TOLERANCE: SignedDuration = SignedDuration::from_hours(25);
+
+/// When a certificate that is made now begins to be valid, so that machines whose clocks are behind take it.
+pub fn valid_from(now: Timestamp) -> Timestamp {
+    now.checked_sub(TOLERANCE).unwrap_or(now)
+}
 
 /// Why a certificate or key could not be used or made.
 #[derive(Debug, thiserror::Error)]

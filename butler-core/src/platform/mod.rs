@@ -8,7 +8,7 @@ pub mod status;
 mod survey;
 
 use serde::Serialize;
-pub use survey::{Provider, Survey, Tenant, Workload, WorkloadKind};
+pub use survey::{Basics, Provider, Survey, Tenant, Workload, WorkloadKind};
 
 /// How good or bad something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

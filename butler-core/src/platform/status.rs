@@ -135,15 +135,9 @@ impl StatusReport {
     pub fn new(survey: Survey) -> Result<Self, ApiError> {
         let version = survey.version?;
         let workloads = survey.workloads?;
-        let missing = if survey.sandbox { Level::Skip } else { Level::Fail };
         let has_api = !survey.kinds?.is_empty();
-        let mut sections = vec![
-            section("Butler components", COMPONENTS, &workloads, missing),
-            section("Infrastructure addons", ADDONS, &workloads, missing),
-        ];
-        if survey.namespaces?.iter().any(|namespace| namespace == "flux-system") {
-            sections.push(section("GitOps", ENGINE, &workloads, missing));
-        }
+        let flux = survey.namespaces?.iter().any(|namespace| namespace == "flux-system");
+        let sections = sections(&workloads, survey.sandbox, flux);
         let (providers, mut clusters) =
             if has_api { (survey.providers?, survey.tenants?) } else { (Vec::new(), Vec::new()) };
         clusters.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
@@ -164,6 +158,17 @@ impl StatusReport {
         let components = self.sections.iter().flat_map(|section| &section.components);
         components.filter(|component| component.level == Level::Fail).count()
     }
+}
+
+/// The components of a platform, as far as these workloads tell. `flux` adds those of the engine.
+pub fn sections(workloads: &[Workload], sandbox: bool, flux: bool) -> Vec<Section> {
+    let missing = if sandbox { Level::Skip } else { Level::Fail };
+    let mut sections = vec![
+        section("Butler components", COMPONENTS, workloads, missing),
+        section("Infrastructure addons", ADDONS, workloads, missing),
+    ];
+    sections.extend(flux.then(|| section("GitOps", ENGINE, workloads, missing)));
+    sections
 }
 
 /// Needed components always show, with the level `missing` where they are; the others only where they are

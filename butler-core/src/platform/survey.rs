@@ -126,6 +126,33 @@ impl Survey {
     }
 }
 
+/// What hardly changes of a management cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Basics {
+    /// Version of the API server.
+    pub version: String,
+    /// True when it is a sandbox.
+    pub sandbox: bool,
+    /// True when the Butler API is served.
+    pub butler: bool,
+}
+
+impl Basics {
+    /// Asks the API server. Fails only when it does not answer at all: who may not see namespaces sees no
+    /// sandbox.
+    pub async fn take(client: &Client) -> Result<Self, ApiError> {
+        let system = format!("/api/v1/namespaces/{}", namespaces::SYSTEM);
+        let (version, kinds, system) =
+            tokio::join!(version(client), kinds(client), get::<Named>(client, &system));
+        let labels = system.ok().and_then(|system| system.metadata.labels).unwrap_or_default();
+        Ok(Self {
+            version: version?.git_version,
+            sandbox: labels.contains_key(SANDBOX),
+            butler: kinds.is_ok_and(|kinds| !kinds.is_empty()),
+        })
+    }
+}
+
 async fn version(client: &Client) -> Result<Info, ApiError> {
     client.apiserver_version().await.map_err(|e| ApiError::new("ask the API server for its version", e))
 }

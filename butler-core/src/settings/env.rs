@@ -22,6 +22,9 @@ pub const BUTLER_NO_COLOR: &str = "BUTLER_NO_COLOR";
 pub const BUTLER_OUTPUT: &str = "BUTLER_OUTPUT";
 /// How long one request may take, such as `30s`.
 pub const BUTLER_REQUEST_TIMEOUT: &str = "BUTLER_REQUEST_TIMEOUT";
+/// After how long without progress a run looks for the reason, such as `20s`; for tests, which do not wait
+/// that long.
+pub const BUTLER_STALL_AFTER: &str = "BUTLER_STALL_AFTER";
 /// The settings file of this machine. Default: `/etc/butler/config.toml`.
 pub const BUTLER_SYSTEM_CONFIG: &str = "BUTLER_SYSTEM_CONFIG";
 /// Whether missing parts may be downloaded: `true` or `false`.
@@ -30,6 +33,16 @@ pub const BUTLER_TOOLS_DOWNLOAD: &str = "BUTLER_TOOLS_DOWNLOAD";
 pub const BUTLER_TOOLS_DIR: &str = "BUTLER_TOOLS_DIR";
 /// Fixes the clock (RFC 3339), so that ages in test output are stable.
 pub const BUTLER_CLOCK: &str = "BUTLER_CLOCK";
+/// What keys do in full-screen views, such as `quit=Q`.
+pub const BUTLER_TUI_KEYS: &str = "BUTLER_TUI_KEYS";
+/// Whether full-screen views listen to the mouse: `true` or `false`.
+pub const BUTLER_TUI_MOUSE: &str = "BUTLER_TUI_MOUSE";
+/// Colours of full-screen views.
+pub const BUTLER_TUI_THEME: &str = "BUTLER_TUI_THEME";
+/// Colours of the terminal, as some tell them: `foreground;background`.
+pub const COLORFGBG: &str = "COLORFGBG";
+/// Set where a terminal has more than sixteen colours.
+pub const COLORTERM: &str = "COLORTERM";
 /// The user's home directory.
 pub const HOME: &str = "HOME";
 /// Proxy to the API server, unless it is on this machine.
@@ -44,6 +57,8 @@ pub const KUBERNETES_SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
 pub const NO_PROXY: &str = "NO_PROXY";
 /// Present: no colours.
 pub const NO_COLOR: &str = "NO_COLOR";
+/// What long texts are read with. Default: `less`.
+pub const PAGER: &str = "PAGER";
 /// Search path for programs.
 pub const PATH: &str = "PATH";
 /// Kind of terminal; `dumb` has no colours and no cursor movement.

@@ -98,6 +98,39 @@ pub const KEYS: &[Key] = &[
             Ok(())
         },
     },
+    Key {
+        name: "tui.keys",
+        default: None,
+        env: env::BUTLER_TUI_KEYS,
+        doc: "Keys of actions in full-screen views, such as \"quit=Q, list.down=j down\"",
+        kind: Kind::Text,
+        apply: |settings, text| {
+            settings.tui_keys = pairs(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "tui.mouse",
+        default: Some("false"),
+        env: env::BUTLER_TUI_MOUSE,
+        doc: "Whether full-screen views listen to the mouse: true or false",
+        kind: Kind::Switch,
+        apply: |settings, text| {
+            settings.tui_mouse = text.parse().map_err(|_| "expected true or false")?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "tui.theme",
+        default: Some("auto"),
+        env: env::BUTLER_TUI_THEME,
+        doc: "Colours of full-screen views: auto, dark, light, contrast, 16 or none",
+        kind: Kind::Text,
+        apply: |settings, text| {
+            settings.tui_theme = one_of(text, &["auto", "dark", "light", "contrast", "16", "none"])?;
+            Ok(())
+        },
+    },
 ];
 
 impl Key {
@@ -130,6 +163,18 @@ fn one_of(text: &str, choices: &[&str]) -> Result<String, String> {
         return Err(format!("expected {} or {last}", others.join(", ")));
     }
     Ok(text.to_owned())
+}
+
+/// `action=key key, action=key`. Which actions and keys there are is known to the views.
+fn pairs(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
+    let pair = |pair: &str| {
+        let (action, keys) = pair.split_once('=')?;
+        let keys: Vec<String> = keys.split_whitespace().map(str::to_owned).collect();
+        (!action.trim().is_empty() && !keys.is_empty()).then(|| (action.trim().to_owned(), keys))
+    };
+    let given = text.split(',').filter(|given| !given.trim().is_empty());
+    let read: Option<Vec<_>> = given.map(pair).collect();
+    read.ok_or_else(|| "expected pairs such as quit=Q, list.down=j down".to_owned())
 }
 
 /// A name as Kubernetes wants it for namespaces.
@@ -171,6 +216,9 @@ mod tests {
     #[case("request-timeout", "soon", "expected a duration such as 30s, 2m or 1h30m")]
     #[case("tools.dir", "bin", "expected an absolute path")]
     #[case("tools.download", "yes", "expected true or false")]
+    #[case("tui.keys", "quit", "expected pairs such as quit=Q, list.down=j down")]
+    #[case("tui.keys", "quit=Q,=x", "expected pairs such as quit=Q, list.down=j down")]
+    #[case("tui.theme", "pink", "expected auto, dark, light, contrast, 16 or none")]
     fn bad_values_are_told_what_is_expected(#[case] key: &str, #[case] value: &str, #[case] why: &str) {
         let problem = Key::find(key).unwrap().check(value).unwrap_err();
         assert_eq!(problem.to_string(), format!("`{key}` cannot be `{value}`: {why}"));

@@ -26,6 +26,12 @@ pub struct Settings {
     pub tools_dir: Option<PathBuf>,
     /// `tools.download`: whether missing parts may be downloaded.
     pub tools_download: bool,
+    /// `tui.keys`: actions of full-screen views and the keys they have.
+    pub tui_keys: Vec<(String, Vec<String>)>,
+    /// `tui.mouse`: whether full-screen views listen to the mouse.
+    pub tui_mouse: bool,
+    /// `tui.theme`: the name of a palette.
+    pub tui_theme: String,
     entries: Vec<Entry>,
 }
 

@@ -27,7 +27,7 @@ impl Scope {
     }
 
     /// Completes "cannot …".
-    pub(super) fn action(&self, verb: &str) -> String {
+    pub(crate) fn action(&self, verb: &str) -> String {
         match &self.namespace {
             Some(namespace) => format!("{verb} tenant clusters in namespace `{namespace}`"),
             None => format!("{verb} tenant clusters in all namespaces"),

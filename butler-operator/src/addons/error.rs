@@ -37,6 +37,17 @@ pub enum AddonError {
         #[source]
         said: Words,
     },
+    /// The server of a chart or manifest has no address.
+    #[error("cannot get {what}: the name `{host}` cannot be resolved")]
+    Unresolved {
+        /// What was to be fetched.
+        what: String,
+        /// The name.
+        host: String,
+        /// The system's reason.
+        #[source]
+        source: std::io::Error,
+    },
     /// helm failed.
     #[error("helm could not {doing} release `{release}` in namespace `{namespace}`")]
     Helm {
@@ -94,12 +105,6 @@ pub enum AddonError {
         /// All machines.
         wanted: usize,
     },
-    /// This version has no way to do it.
-    #[error("{what} is not done by this version")]
-    Unsupported {
-        /// The work.
-        what: &'static str,
-    },
 }
 
 /// Somebody else's words.
@@ -131,11 +136,12 @@ impl Diagnose for AddonError {
             Self::File(error) => error.code(),
             Self::Source { kind: ErrorKind::Invalid, .. } => Code::AddonSourceMissing,
             Self::Source { .. } => Code::AddonSourceUnreachable,
+            Self::Unresolved { .. } => Code::AddonSourceUnresolved,
             Self::Helm { kind: ErrorKind::Timeout, .. } | Self::Late { .. } | Self::Nodes { .. } => {
                 Code::AddonLate
             }
             Self::Helm { .. } => Code::ReleaseFailed,
-            Self::Invalid { .. } | Self::Unsupported { .. } => Code::AddonInvalid,
+            Self::Invalid { .. } => Code::AddonInvalid,
             Self::Credential { .. } => Code::AddonCredential,
             Self::Read { .. } => Code::FileUnreadable,
         }

@@ -6,7 +6,11 @@ use butler_core::error::ErrorKind;
 use reqwest::{Client, StatusCode, Url, redirect};
 use ring::digest;
 
-use super::{AddonError, error::Words};
+use super::{
+    AddonError,
+    digests::{SUMS, SUMS_LIMIT, Sums},
+    error::Words,
+};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A server that sends nothing for so long has gone away.
@@ -27,8 +31,21 @@ impl Fetcher {
             let said = "plain HTTP is only accepted on this computer's own addresses; use https://";
             return Err(failed(ErrorKind::Invalid, said.to_owned()));
         }
-        let lost = |error: reqwest::Error| failed(ErrorKind::Transient, root(&error.without_url()));
-        let mut answer = self.client().map_err(lost)?.get(address).send().await.map_err(lost)?;
+        let lost = |error: reqwest::Error| {
+            let error = error.without_url();
+            // A certificate does not get better by trying again.
+            let kind = if is_certificate(&error) { ErrorKind::Invalid } else { ErrorKind::Transient };
+            failed(kind, root(&error))
+        };
+        let sent = self.client().map_err(lost)?.get(address.clone()).send().await;
+        let mut answer = match sent {
+            Ok(answer) => answer,
+            Err(error) if error.is_connect() && !is_certificate(&error) => {
+                let what = format!("{what} from `{url}`");
+                return Err(unresolved(&what, &address).await.unwrap_or_else(|| lost(error)));
+            }
+            Err(error) => return Err(lost(error)),
+        };
         let status = answer.status();
         if !status.is_success() {
             let kind = match status {
@@ -48,8 +65,18 @@ impl Fetcher {
         Ok(body)
     }
 
+    /// The checksums of a repository; none when it has none.
+    pub(super) async fn sums(&self, url: &str) -> Result<Option<Sums>, AddonError> {
+        match self.get("the checksums", &format!("{url}/{SUMS}"), SUMS_LIMIT).await {
+            Ok(text) => Ok(Some(Sums::parse(&String::from_utf8_lossy(&text)))),
+            // It is not there.
+            Err(AddonError::Source { kind: ErrorKind::Invalid, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Made when it is first needed: loading the system's certificates is slow.
-    fn client(&self) -> Result<&Client, reqwest::Error> {
+    pub(super) fn client(&self) -> Result<&Client, reqwest::Error> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
@@ -77,6 +104,14 @@ pub(super) fn failure(what: &str, kind: ErrorKind, said: impl Into<String>) -> A
     AddonError::Source { what: what.to_owned(), kind, said: Words::new(said) }
 }
 
+/// The failure of a connection whose host has no address: the client's error does not tell it from others.
+async fn unresolved(what: &str, address: &Url) -> Option<AddonError> {
+    let host = address.host_str()?.to_owned();
+    let found = tokio::net::lookup_host((host.as_str(), address.port_or_known_default()?)).await;
+    let source = found.err()?;
+    Some(AddonError::Unresolved { what: what.to_owned(), host, source })
+}
+
 /// HTTPS, or an address that nobody else can answer at.
 pub(super) fn is_protected(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && url.host_str().is_some_and(is_loopback))
@@ -93,8 +128,28 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
     digest::digest(&digest::SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// True when the other side's certificate was not accepted.
+fn is_certificate(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if matches!(tls(error), Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The error of TLS in another one: input and output wrap it, more than once.
+fn tls<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
+    if let Some(found) = error.downcast_ref::<rustls::Error>() {
+        return Some(found);
+    }
+    tls(error.downcast_ref::<std::io::Error>()?.get_ref()?)
+}
+
 /// The innermost cause: the outer ones only say "error sending request".
-fn root(error: &reqwest::Error) -> String {
+pub(super) fn root(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
@@ -105,6 +160,17 @@ fn root(error: &reqwest::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_cannot_be_resolved_is_told_from_a_server_that_is_down() {
+        use butler_core::error::{Code, Diagnose};
+        let get = async |url| Fetcher::default().get("the index", url, 1).await.unwrap_err();
+        let error = get("https://charts.invalid/index.yaml").await;
+        assert_eq!((error.code(), error.is_retryable()), (Code::AddonSourceUnresolved, true), "{error}");
+        assert!(error.to_string().contains("`charts.invalid`"), "{error}");
+        let error = get("http://127.0.0.1:9/index.yaml").await;
+        assert_eq!((error.code(), error.is_retryable()), (Code::AddonSourceUnreachable, true), "{error}");
+    }
 
     #[test]
     fn plain_http_is_for_this_computer_only() {

@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsString,
-    io::{Read, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -11,7 +10,6 @@ use butler_core::{
     error::ErrorKind,
     settings::{Environment, env, home::make_private_dir},
 };
-use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::AddonError;
 use crate::process::{Guard, Streams};
@@ -93,33 +91,11 @@ impl Helm {
             .envs(self.vars.iter().map(|(name, value)| (name, value)))
             .envs(kubeconfig)
             .args(args);
-        let mut child = self.guard.spawn(&spawn)?;
-        let Some(pipes) = child.take_pipes() else {
-            return Ok(Outcome { success: false, late: false, stdout: Vec::new(), stderr: String::new() });
-        };
-        let mut stdin = pipes.stdin;
-        // Who ends early does not read everything.
-        let writing = spawn_blocking(move || drop(stdin.write_all(&input)));
-        let (stdout, stderr) = (collect(pipes.stdout), collect(pipes.stderr));
-        let (status, late) = match tokio::time::timeout(limit, child.wait()).await {
-            Ok(status) => (status, false),
-            Err(_) => (child.stop(GRACE).await, true),
-        };
-        // Its group is gone, so the pipes end.
-        let _ = writing.await;
-        let (stdout, stderr) = (stdout.await.unwrap_or_default(), stderr.await.unwrap_or_default());
-        let stderr = String::from_utf8_lossy(&stderr).into_owned();
-        Ok(Outcome { success: status.success() && !late, late, stdout, stderr })
+        let done = self.guard.finish(&spawn, input, limit, GRACE).await?;
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+        let success = done.status.success() && !done.late;
+        Ok(Outcome { success, late: done.late, stdout: done.stdout, stderr })
     }
-}
-
-fn collect(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    spawn_blocking(move || {
-        let mut bytes = Vec::new();
-        // What was read before an error is still what helm said.
-        let _ = stream.read_to_end(&mut bytes);
-        bytes
-    })
 }
 
 impl Outcome {

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::{
     AddonError, HelmInstaller, Target,
     apply::Applier,
+    digests::Sums,
     error::Words,
     fetch::{failure, sha256},
     release::within,
@@ -28,11 +29,19 @@ impl HelmInstaller {
         end: Instant,
     ) -> Result<Value, AddonError> {
         let mut resolver = Resolver::new(&target.credentials);
-        let text = within(end, &manifests.name, "fetched", self.text(manifests)).await?;
+        let (text, vouched) = within(end, &manifests.name, "fetched", self.text(manifests)).await?;
         let digest = sha256(&text);
         if let Some(published) = manifests.sha256.as_ref().filter(|published| **published != digest) {
             let said = format!("they have SHA-256 {digest}, and {published} is expected");
             return Err(failure(&format!("manifests `{}`", manifests.name), ErrorKind::Invalid, said));
+        }
+        let verified = vouched || manifests.sha256.is_some();
+        if !verified {
+            tracing::warn!(
+                manifests = manifests.name,
+                sha256 = digest,
+                "fetched; no digest to compare with is known"
+            );
         }
         let mut objects = parse(&manifests.name, &text)?;
         let mut variables = BTreeMap::new();
@@ -59,31 +68,39 @@ impl HelmInstaller {
         workloads.sort();
         workloads.dedup();
         applier.rolled_out(&workloads).await?;
-        Ok(
-            json!({ "manifests": manifests.name, "sha256": digest, "objects": names.len(), "workloads": workloads }),
-        )
+        Ok(json!({
+            "manifests": manifests.name, "sha256": digest, "verified": verified, "objects": names.len(),
+            "workloads": workloads,
+        }))
     }
 
-    /// The file, from the mirror or its publisher.
-    async fn text(&self, manifests: &PublishedManifests) -> Result<Vec<u8>, AddonError> {
+    /// The file, from the mirror or its publisher, and whether the mirror vouches for it.
+    async fn text(&self, manifests: &PublishedManifests) -> Result<(Vec<u8>, bool), AddonError> {
         let name = &manifests.name;
         let what = format!("manifests `{name}`");
-        match &self.mirror {
+        let file = format!("{name}.yaml");
+        let (text, sums) = match &self.mirror {
             Some(Mirror::Directory(dir)) => {
-                let path = dir.join(format!("{name}.yaml"));
-                fs_err::read(&path).map_err(|source| match source.kind() {
+                let path = dir.join(&file);
+                let text = fs_err::read(&path).map_err(|source| match source.kind() {
                     std::io::ErrorKind::NotFound => {
                         let said = format!("`{}` is not there", path.display());
                         failure(&format!("{what} from the mirror"), ErrorKind::Invalid, said)
                     }
                     _ => AddonError::Read { path, source },
-                })
+                })?;
+                (text, Sums::of(dir)?)
             }
             Some(Mirror::Repository(url)) => {
-                self.fetcher.get(&what, &format!("{url}/{name}.yaml"), LIMIT).await
+                let text = self.fetcher.get(&what, &format!("{url}/{file}"), LIMIT).await?;
+                (text, self.fetcher.sums(url).await?)
             }
-            Some(Mirror::Oci(_)) | None => self.fetcher.get(&what, &manifests.url, LIMIT).await,
+            Some(Mirror::Oci(_)) | None => (self.fetcher.get(&what, &manifests.url, LIMIT).await?, None),
+        };
+        if let Some(sums) = &sums {
+            sums.check(&file, &text)?;
         }
+        Ok((text, sums.is_some()))
     }
 }
 

@@ -4,14 +4,16 @@
 //! one try is one call, within the step's deadline; whoever calls decides by the error's class whether
 //! there is another.
 //!
-//! - `source`, `fetch`: where charts and manifests come from; `helm`, `release`: the program, and releases
+//! - `source`, `fetch`, `digests`: where charts and manifests come from, and what must be in them; `helm`, `release`: the program, and releases
 //! - `manifests`, `substitute`: what others publish; `apply`: objects; `secrets`: values filled in last
-//! - `nodes`: the provider's ids; `embedded`: the chart that this program carries
+//! - `nodes`: the provider's ids; `backend_pool`: nodes behind Azure's load balancer; `embedded`: the chart that this program carries
 //!
 //! Nothing secret is an argument of helm, in its environment or in a file: values go to its standard
 //! input. It reads the kubeconfig that is named and has a home of its own below the run's directory.
 
 mod apply;
+mod backend_pool;
+mod digests;
 mod embedded;
 mod error;
 mod fetch;
@@ -40,6 +42,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
+pub use digests::known_digests;
 pub use embedded::CHART;
 pub use error::{AddonError, Words};
 pub use source::Mirror;
@@ -48,6 +51,7 @@ use crate::{driver::registry::Credentials, process::Guard};
 use apply::Applier;
 use fetch::Fetcher;
 use helm::Helm;
+use release::within;
 use secrets::Resolver;
 
 /// Installs addons into a cluster. Every step may be repeated: what is there already is brought to what
@@ -132,8 +136,8 @@ impl Installer for HelmInstaller {
                 Ok(json!({ "definitions": names }))
             }
             AddonAction::NodeProviderIds => nodes::write_ids(&target.client, &target.machines, end).await,
-            AddonAction::BackendPool => {
-                Err(AddonError::Unsupported { what: "the backend pool of the provider's load balancer" })
+            AddonAction::BackendPool(pool) => {
+                within(end, "the backend pool", "filled", self.backend_pool(pool, target)).await
             }
         }
     }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::{
     AddonError, HelmInstaller, Target,
     apply::Applier,
+    digests::Sums,
     embedded,
     error::Words,
     helm::Outcome,
@@ -113,7 +114,10 @@ impl HelmInstaller {
         end: Instant,
     ) -> Result<std::path::PathBuf, AddonError> {
         match source::locate(chart, self.mirror.as_ref())? {
-            Located::Path(path) => Ok(path),
+            Located::Path(path) => {
+                vouched(&path)?;
+                Ok(path)
+            }
             Located::Embedded => embedded::write(dir),
             Located::Repository(url) => {
                 let what = format!("chart `{}`", chart.chart);
@@ -186,6 +190,17 @@ fn failed(
         kind: done.release_kind(),
         said: Words(redact(&done.words())),
     }
+}
+
+/// Compares an archive of a mirror with the mirror's checksums, if it has any. A folder is what somebody
+/// works on, and has none.
+fn vouched(path: &Path) -> Result<(), AddonError> {
+    let Some((dir, name)) = path.parent().zip(path.file_name()).filter(|_| path.is_file()) else {
+        return Ok(());
+    };
+    let Some(sums) = Sums::of(dir)? else { return Ok(()) };
+    let bytes = fs_err::read(path).map_err(|source| AddonError::Read { path: path.to_owned(), source })?;
+    sums.check(&name.to_string_lossy(), &bytes)
 }
 
 /// Ends what takes too long.

@@ -26,7 +26,8 @@ const CHART_LIMIT: usize = 32 << 20;
 /// What stands in for every repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mirror {
-    /// A directory with `<chart>-<version>.tgz`, `<chart>/` and `<manifests>.yaml`.
+    /// A directory with `<chart>-<version>.tgz`, `<chart>/` and `<manifests>.yaml`. Where it or a repository
+    /// has a file `SHA256SUMS`, archives and manifests must be in there.
     Directory(PathBuf),
     /// A chart repository, with manifests beside its index.
     Repository(String),
@@ -35,14 +36,14 @@ pub enum Mirror {
 }
 
 impl Mirror {
-    /// Reads the setting `charts.mirror`; a relative directory is one of `base`.
-    pub fn parse(text: &str, base: &Path) -> Self {
+    /// Reads the setting `charts.mirror`.
+    pub fn parse(text: &str) -> Self {
         let text = text.trim();
         match text.split_once("://") {
             Some(("oci", _)) => Self::Oci(text.trim_end_matches('/').to_owned()),
             Some(("http" | "https", _)) => Self::Repository(text.trim_end_matches('/').to_owned()),
             Some(("file", path)) => Self::Directory(PathBuf::from(path)),
-            _ => Self::Directory(base.join(text)),
+            _ => Self::Directory(PathBuf::from(text)),
         }
     }
 
@@ -186,15 +187,14 @@ mod tests {
 
     #[test]
     fn a_mirror_stands_in_for_every_repository_but_not_for_what_we_carry() {
-        let dir = tempfile::tempdir().unwrap();
         let repository = chart(ChartSource::Repository("https://a/".into()));
         let registry = chart(ChartSource::Oci("oci://ghcr.io/a".into()));
         assert_eq!(locate(&repository, None).unwrap(), Located::Repository("https://a".into()));
         let oci = |reference: &str, plain| Located::Oci { reference: reference.to_owned(), plain };
         assert_eq!(locate(&registry, None).unwrap(), oci("oci://ghcr.io/a/web", false));
-        let mirror = Mirror::parse("oci://127.0.0.1:5000/m/", dir.path());
+        let mirror = Mirror::parse("oci://127.0.0.1:5000/m/");
         assert_eq!(locate(&repository, Some(&mirror)).unwrap(), oci("oci://127.0.0.1:5000/m/web", true));
-        let mirror = Mirror::parse("https://m/x/", dir.path());
+        let mirror = Mirror::parse("https://m/x/");
         assert_eq!(locate(&registry, Some(&mirror)).unwrap(), Located::Repository("https://m/x".into()));
         assert_eq!(locate(&chart(ChartSource::Embedded), Some(&mirror)).unwrap(), Located::Embedded);
     }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_directory_has_archives_before_folders_and_says_what_it_has() {
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::parse(".", dir.path());
+        let mirror = Mirror::parse(&dir.path().display().to_string());
         let web = chart(ChartSource::Oci("oci://a".into()));
         let error = locate(&web, Some(&mirror)).unwrap_err();
         assert!(!error.is_retryable(), "{error}");

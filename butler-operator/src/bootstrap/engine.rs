@@ -5,8 +5,9 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use butler_core::{
     api::{ClusterBootstrap, names::namespaces},
     bootstrap::{
-        addons::AddonStep,
+        addons::{AddonStep, set_addresses},
         config::{Config, ProviderSettings},
+        plan::{answers, provider_balancer},
         run::{RunDir, steps},
     },
     cluster::{ApiError, crds},
@@ -23,8 +24,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     BootstrapError, Machines,
     follow::{Follower, Position},
+    look::VIP_LIMIT,
     objects,
     recorded::recorded,
+    stall::{diagnose::Files, evidence::Witnesses, patiently},
 };
 use crate::{
     addons::Installer,
@@ -37,8 +40,8 @@ use crate::{
 
 /// How long definitions may take to be served.
 const DEFINITIONS_LIMIT: Duration = Duration::from_secs(60);
-/// How long something that answers at the shared address may take to do so.
-const VIP_LIMIT: Duration = Duration::from_secs(1);
+/// The longest pause between tries: a person waits.
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
 /// A run, ready to go.
 #[derive(Debug)]
@@ -61,6 +64,8 @@ pub struct Engine {
     pub keep_temporary: bool,
     /// A last resort: how long the whole may take.
     pub timeout: Option<Duration>,
+    /// After how long without progress the reason is looked for and told.
+    pub stall_after: Duration,
 }
 
 /// What a run made.
@@ -87,7 +92,13 @@ impl Engine {
     /// Brings the run to its end. May be repeated after any interruption.
     pub async fn run(&self, reporter: &Reporter) -> Result<Made, BootstrapError> {
         let position = std::sync::Mutex::default();
-        let work = self.work(reporter, &position);
+        let work = async {
+            tokio::select! {
+                biased;
+                error = self.ledger.failure() => Err(error.into()),
+                result = self.work(reporter, &position) => result,
+            }
+        };
         let Some(limit) = self.timeout else { return work.await };
         match tokio::time::timeout(limit, work).await {
             Ok(result) => result,
@@ -112,12 +123,13 @@ impl Engine {
         };
         let checked = async {
             self.machines.host(&self.config, &self.ledger, reporter).await?;
-            self.check().await?;
+            self.check(reporter).await?;
             self.talos_secrets()
         };
         let talos = reporter.phase(&enter("CheckingTheWorld"), checked).await?;
         let temporary = reporter.phase(&enter("StartingTemporaryCluster"), self.temporary(reporter)).await?;
         let client = client(&temporary).await?;
+        let (config, addons) = &self.settle(reporter).await?;
         let definitions = async {
             let names = crds::apply(&client, false).await?;
             crds::established(&client, &names, DEFINITIONS_LIMIT).await?;
@@ -128,11 +140,10 @@ impl Engine {
             ProviderSettings::Local(_) => Some(read(&temporary.kubeconfig)?),
             _ => None,
         };
-        let written =
-            objects::write(&client, &self.config, &self.machines, &talos, kubeconfig.as_ref(), reporter);
+        let written = objects::write(&client, config, &self.machines, &talos, kubeconfig.as_ref(), reporter);
         reporter.phase(&enter("CreatingBootstrap"), written).await?;
 
-        let bootstrap = self.controllers(&client, reporter, position).await?;
+        let bootstrap = self.controllers(&client, &temporary, &talos, addons, reporter, position).await?;
         let saved = self.save(&client, &bootstrap, &talos, kubeconfig);
         let made = reporter.phase(&enter("SavingCredentials"), saved).await?;
         if let Some(place) = self.machines.place(&self.config) {
@@ -155,7 +166,7 @@ impl Engine {
     }
 
     /// Looks for what would keep the run from its end, before anything is made.
-    async fn check(&self) -> Result<(), BootstrapError> {
+    async fn check(&self, reporter: &Reporter) -> Result<(), BootstrapError> {
         self.runtime.check().await?;
         if matches!(self.config.provider, ProviderSettings::Local(_)) {
             return Ok(());
@@ -164,19 +175,25 @@ impl Engine {
         let bootstrap = butler_core::bootstrap::objects::cluster_bootstrap(&self.config);
         let wanted = controller::machine_names(&bootstrap);
         let owner = self.dir.id().as_str();
-        let taken = driver.list(None).await?;
+        let list = async || driver.list(None).await;
+        let taken = patiently(reporter, self.stall_after, "list machines", list).await?;
         let foreign = |machine: &&crate::driver::Machine| {
             wanted.contains(&machine.name) && machine.ownership.owner != owner
         };
         if let Some(machine) = taken.iter().find(foreign) {
-            return Err(BootstrapError::NameTaken { machine: machine.name.clone() });
+            return Err(BootstrapError::NameTaken { what: "machine", name: machine.name.clone() });
+        }
+        if let Some((name, api)) = provider_balancer(&self.config).zip(driver.load_balancers()) {
+            let all = api.list(None).await?;
+            if all.iter().any(|balancer| balancer.name == name && balancer.ownership.owner != owner) {
+                return Err(BootstrapError::NameTaken { what: "load balancer", name: name.to_owned() });
+            }
         }
         let is_new = !taken.iter().any(|machine| machine.ownership.owner == owner);
-        if let Some(vip) = self.config.network.vip.filter(|_| is_new) {
-            let connect = tokio::net::TcpStream::connect((vip, 6443));
-            if let Ok(Ok(_)) = tokio::time::timeout(VIP_LIMIT, connect).await {
-                return Err(BootstrapError::VipAnswers { address: format!("{vip}:6443") });
-            }
+        if let Some(vip) = self.config.network.vip.filter(|_| is_new)
+            && answers((vip, 6443).into(), VIP_LIMIT).await
+        {
+            return Err(BootstrapError::VipAnswers { address: format!("{vip}:6443") });
         }
         Ok(())
     }
@@ -187,6 +204,10 @@ impl Engine {
         let path = self.dir.secret("talos.yaml");
         if path.exists() {
             return read(&path);
+        }
+        if self.dir.state()?.has_announced("talos/configure/") {
+            // Machines trust what they were configured with, and nothing that is made now.
+            return Err(BootstrapError::SecretsLost { run: self.dir.id().clone(), path });
         }
         make_private_dir(path.parent().unwrap_or(self.dir.path()))?;
         let text = SecretsBundle::generate(Timestamp::now())?.to_yaml()?;
@@ -205,17 +226,34 @@ impl Engine {
         self.ledger.effect(steps::TEMPORARY, intent, work, made).await
     }
 
+    /// What is made and installed, with what only the temporary control plane tells: the addresses for load
+    /// balancers of a cluster that lives in its network.
+    async fn settle(&self, reporter: &Reporter) -> Result<(Config, Vec<AddonStep>), BootstrapError> {
+        let (mut config, mut addons) = (self.config.clone(), self.addons.clone());
+        let is_local = matches!(config.provider, ProviderSettings::Local(_));
+        if is_local && config.network.load_balancer_pool.is_none() {
+            config.network.load_balancer_pool = self.runtime.load_balancer_pool(reporter).await?;
+            if let Some((first, last)) = config.network.load_balancer_pool {
+                set_addresses(&mut addons, first, last);
+            }
+        }
+        Ok((config, addons))
+    }
+
     /// Runs the controllers until the ClusterBootstrap is at its end.
     async fn controllers(
         &self,
         client: &Client,
+        temporary: &TemporaryCluster,
+        talos: &Secret,
+        addons: &[AddonStep],
         reporter: &Reporter,
         position: &std::sync::Mutex<Position>,
     ) -> Result<ClusterBootstrap, BootstrapError> {
         let bench = Workbench {
             ledger: self.ledger.clone(),
             installer: self.installer.clone(),
-            addons: self.addons.clone(),
+            addons: addons.to_vec(),
             credentials: Arc::new(self.machines.credentials(&self.config)),
             work: self.dir.work(),
         };
@@ -226,14 +264,28 @@ impl Engine {
             identity: controller::identity(),
             owner: Some(self.dir.id().to_string()),
             connect: recorded(self.machines.connect.clone(), self.ledger.clone()),
-            timing: Timing { pending: Duration::from_secs(1), ..Timing::default() },
+            timing: Timing { pending: Duration::from_secs(1), retry: LONGEST_RETRY, ..Timing::default() },
             bootstrap: Some(Arc::new(bench)),
         };
         let service = controller::Service::new(client.clone(), options).await?;
         let stop = CancellationToken::new();
         let cluster = &self.config.cluster.name;
         let bootstraps: Api<ClusterBootstrap> = Api::namespaced(client.clone(), namespaces::SYSTEM);
-        let follower = Follower::new(reporter, self.dir.id().clone(), self.addons.len(), position);
+        let witnesses = Witnesses {
+            client: client.clone(),
+            // Nothing is asked of it that has an effect, so nothing is written down.
+            driver: self.machines.driver(&self.config).ok(),
+            talos: talos.clone(),
+            owner: self.dir.id().to_string(),
+            files: Files {
+                run: self.dir.id().to_string(),
+                temporary: temporary.kubeconfig.clone(),
+                kubeconfig: self.dir.work().join("kubeconfig"),
+                talosconfig: self.dir.work().join("talosconfig"),
+            },
+        };
+        let (run, after) = (self.dir.id().clone(), self.stall_after);
+        let follower = Follower::new(reporter, run, self.addons.len(), position, after, witnesses);
         let mut running = std::pin::pin!(service.run(stop.clone()));
         let followed = tokio::select! {
             followed = follower.follow(bootstraps, cluster) => followed,
@@ -243,6 +295,18 @@ impl Engine {
         stop.cancel();
         running.await;
         followed
+    }
+
+    /// Where the console answers, if it was installed and has an address that is known.
+    fn console(&self) -> Option<String> {
+        self.addons.iter().find(|step| step.key == "butler-console")?;
+        if let ProviderSettings::Local(local) = &self.config.provider {
+            return Some(format!("http://localhost:{}", local.console_port));
+        }
+        let console = self.config.addons.console.as_ref()?;
+        let ingress = console.ingress.as_ref().filter(|ingress| ingress.enabled == Some(true))?;
+        let scheme = if ingress.tls == Some(true) { "https" } else { "http" };
+        Some(format!("{scheme}://{}", ingress.host.as_deref()?))
     }
 
     /// Writes the files for the person.
@@ -273,7 +337,7 @@ impl Engine {
             kubeconfig: home.join(format!("{cluster}-kubeconfig")),
             talosconfig: (!is_local).then(|| home.join(format!("{cluster}-talosconfig"))),
             control_planes,
-            console: status.console_url,
+            console: self.console(),
         };
         let work = async {
             write_private(&made.kubeconfig, kubeconfig.expose().as_bytes())?;

@@ -28,6 +28,8 @@ pub enum BootstrapError {
         run: RunId,
         /// The word for it.
         reason: String,
+        /// What `explain` knows of the cause.
+        code: Code,
         /// What happened.
         message: String,
     },
@@ -46,10 +48,12 @@ pub enum BootstrapError {
         message: String,
     },
     /// There is something of that name at the provider.
-    #[error("machine `{machine}` exists at the provider and is not of this run")]
+    #[error("{what} `{name}` exists at the provider and is not of this run")]
     NameTaken {
-        /// The machine.
-        machine: String,
+        /// A machine, or a load balancer.
+        what: &'static str,
+        /// Its name.
+        name: String,
     },
     /// Something answers at the address that the control planes are to share.
     #[error("`{address}` answers already, so it cannot be the address of a new cluster")]
@@ -74,6 +78,16 @@ pub enum BootstrapError {
         run: RunId,
         /// Where it stands.
         stage: &'static str,
+        /// What can be done with it.
+        next: &'static str,
+    },
+    /// Its machines were configured with secrets that are gone.
+    #[error("the secrets of run `{run}` are gone, and its machines were configured with them: `{}`", path.display())]
+    SecretsLost {
+        /// The run.
+        run: RunId,
+        /// The file.
+        path: PathBuf,
     },
     /// Something was left after everything was removed.
     #[error("after the removal there is still: {}", left.join(", "))]
@@ -158,12 +172,13 @@ impl BootstrapError {
 impl Diagnose for BootstrapError {
     fn code(&self) -> Code {
         match self {
-            Self::Failed { .. } => Code::BootstrapFailed,
+            Self::Failed { code, .. } => *code,
             Self::Timeout { .. } => Code::BootstrapTimeout,
             Self::NameTaken { .. } => Code::MachineNameTaken,
             Self::VipAnswers { .. } => Code::VipAnswers,
             Self::ClusterTaken { .. } => Code::ClusterTaken,
             Self::NotResumable { .. } => Code::RunNotResumable,
+            Self::SecretsLost { .. } => Code::RunSecretsLost,
             Self::Left { .. } => Code::DestroyIncomplete,
             Self::File { .. } => Code::FileUnwritable,
             Self::Kubeconfig(_) => Code::KubeconfigUnreadable,
@@ -172,6 +187,10 @@ impl Diagnose for BootstrapError {
     }
 
     fn kind(&self) -> ErrorKind {
+        // Whatever the cause: a run that gave up ends with the status for that.
+        if matches!(self, Self::Failed { .. }) {
+            return ErrorKind::Bootstrap;
+        }
         self.inner().map_or_else(|| self.code().kind(), Diagnose::kind)
     }
 
@@ -187,7 +206,8 @@ impl Diagnose for BootstrapError {
                 format!("butleradm bootstrap resume {run}"),
                 format!("butleradm bootstrap destroy {run}"),
             ],
-            Self::NotResumable { run, .. } => vec![format!("butleradm bootstrap status {run}")],
+            Self::NotResumable { run, next, .. } => vec![format!("butleradm bootstrap {next} {run}")],
+            Self::SecretsLost { run, .. } => vec![format!("butleradm bootstrap destroy {run}")],
             Self::NameTaken { .. } => vec!["choose another cluster.name".to_owned()],
             Self::VipAnswers { .. } => vec!["choose another network.vip".to_owned()],
             _ => self.inner().map(Diagnose::hints).unwrap_or_default(),

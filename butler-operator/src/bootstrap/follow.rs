@@ -1,6 +1,6 @@
 //! What the ClusterBootstrap of a run says, as events of the run.
 
-use std::{collections::BTreeMap, pin::pin};
+use std::{collections::BTreeMap, pin::pin, time::Duration};
 
 use butler_core::{
     api::{
@@ -13,8 +13,12 @@ use butler_core::{
 };
 use futures::StreamExt;
 use kube::{Api, runtime::watcher::watch_object};
+use tokio::time::{Instant, sleep_until};
 
-use super::BootstrapError;
+use super::{
+    BootstrapError,
+    stall::{Vigil, diagnose::diagnose, evidence::Witnesses, progress},
+};
 
 /// Where a bootstrap is, for a message when time is over.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +36,8 @@ pub(super) struct Follower<'a> {
     phase: Option<Phase>,
     said: BTreeMap<String, String>,
     position: &'a std::sync::Mutex<Position>,
+    vigil: Vigil,
+    witnesses: Witnesses,
 }
 
 impl<'a> Follower<'a> {
@@ -40,8 +46,11 @@ impl<'a> Follower<'a> {
         run: RunId,
         addons: usize,
         position: &'a std::sync::Mutex<Position>,
+        stall_after: Duration,
+        witnesses: Witnesses,
     ) -> Self {
-        Self { reporter, run, addons, phase: None, said: BTreeMap::new(), position }
+        let vigil = Vigil::new(stall_after, Instant::now());
+        Self { reporter, run, addons, phase: None, said: BTreeMap::new(), position, vigil, witnesses }
     }
 
     /// Returns when the bootstrap is Ready, or has failed.
@@ -51,10 +60,24 @@ impl<'a> Follower<'a> {
         cluster: &str,
     ) -> Result<ClusterBootstrap, BootstrapError> {
         let mut watch = pin!(watch_object(api, cluster));
-        while let Some(seen) = watch.next().await {
+        let mut last: Option<ClusterBootstrap> = None;
+        loop {
+            let seen = tokio::select! {
+                seen = watch.next() => seen,
+                () = sleep_until(self.vigil.due()) => {
+                    self.look(last.as_ref()).await;
+                    continue;
+                }
+            };
             // A watch that breaks is begun again by itself.
+            let Some(seen) = seen else { break };
             let Ok(Some(bootstrap)) = seen else { continue };
             let status = bootstrap.status.clone().unwrap_or_default();
+            let before = last.as_ref().and_then(|last| last.status.clone()).unwrap_or_default();
+            if progress(&before) != progress(&status) && self.vigil.moved(Instant::now()) {
+                self.reporter.emit(EventKind::Moving {}).await;
+            }
+            last = Some(bootstrap.clone());
             self.tell(&status).await;
             match status.phase {
                 Some(Phase::Ready) => return Ok(bootstrap),
@@ -62,7 +85,8 @@ impl<'a> Follower<'a> {
                     return Err(BootstrapError::Failed {
                         cluster: cluster.to_owned(),
                         run: self.run,
-                        reason: status.failure_reason.unwrap_or_default(),
+                        reason: status.failure_reason.clone().unwrap_or_default(),
+                        code: code(&status),
                         message: status.failure_message.unwrap_or_default(),
                     });
                 }
@@ -73,8 +97,24 @@ impl<'a> Follower<'a> {
             cluster: cluster.to_owned(),
             run: self.run,
             reason: "Lost".to_owned(),
+            code: Code::BootstrapFailed,
             message: "the watch of the temporary control plane ended".to_owned(),
         })
+    }
+
+    /// Looks why nothing moves, and tells it if that is news.
+    async fn look(&mut self, bootstrap: Option<&ClusterBootstrap>) {
+        let Some(bootstrap) = bootstrap else {
+            // The temporary control plane has said nothing at all yet.
+            self.vigil.moved(Instant::now());
+            return;
+        };
+        let seconds = self.vigil.seconds(Instant::now());
+        let stall = diagnose(&self.witnesses.ask(bootstrap, seconds).await);
+        if self.vigil.found(&stall, Instant::now()) {
+            self.lock().message.clone_from(&stall.what);
+            self.reporter.emit(EventKind::Stalled(stall)).await;
+        }
     }
 
     async fn tell(&mut self, status: &Status) {
@@ -116,7 +156,7 @@ impl<'a> Follower<'a> {
         if let Some(phase) = self.phase.take() {
             let result = match &status.phase {
                 Some(Phase::Failed) => Outcome::Failed {
-                    code: Code::BootstrapFailed.to_string(),
+                    code: code(status).to_string(),
                     message: status.failure_message.clone().unwrap_or_default(),
                 },
                 _ => Outcome::Succeeded,
@@ -134,4 +174,12 @@ impl<'a> Follower<'a> {
     fn lock(&self) -> std::sync::MutexGuard<'_, Position> {
         self.position.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// What `explain` knows of a failure: the reason of the condition that gave up.
+fn code(status: &Status) -> Code {
+    let failed = status.conditions.iter().rev().filter(|condition| condition.status == FALSE);
+    let mut codes = failed.filter_map(|condition| Code::of_word(&condition.reason));
+    // The word for the whole is also that of a code.
+    codes.find(|code| *code != Code::BootstrapFailed).unwrap_or(Code::BootstrapFailed)
 }

@@ -3,7 +3,7 @@
 
 use butler_core::{
     api::{
-        ClusterBootstrap,
+        ClusterBootstrap, LoadBalancerRequest, MachineRequest,
         cluster_bootstrap::ClusterBootstrapPhase,
         names::{labels, managers, namespaces},
     },
@@ -15,10 +15,11 @@ use butler_core::{
 use k8s_openapi::api::core::v1;
 use kube::{
     Api, Client, Resource, ResourceExt,
-    api::{Patch, PatchParams},
+    api::{ListParams, Patch, PatchParams},
+    core::NamespaceResourceScope,
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{BootstrapError, Machines};
 
@@ -40,12 +41,12 @@ pub(super) async fn write(
         apply(secrets.clone(), &secret, reporter).await?;
     }
     let cluster = &config.cluster.name;
-    let talos = secret(cluster, "talos-configs", "secrets.yaml", talos);
-    apply(secrets.clone(), &talos, reporter).await?;
-    if let Some(kubeconfig) = kubeconfig {
-        let kubeconfig = secret(cluster, "kubeconfig", "kubeconfig", kubeconfig);
-        apply(secrets, &kubeconfig, reporter).await?;
-    }
+    // A cluster that is there has a kubeconfig; any other is made of machines with Talos.
+    let opener = match kubeconfig {
+        Some(kubeconfig) => secret(cluster, "kubeconfig", "kubeconfig", kubeconfig),
+        None => secret(cluster, "talos-configs", "secrets.yaml", talos),
+    };
+    apply(secrets, &opener, reporter).await?;
     let provider = objects::provider_config(config, &objects::provider_name(config));
     apply(Api::namespaced(client.clone(), namespace), &provider, reporter).await?;
     let bootstraps: Api<ClusterBootstrap> = Api::namespaced(client.clone(), namespace);
@@ -55,9 +56,36 @@ pub(super) async fn write(
         // Another try: what was done is found again by looking.
         let change = json!({ "status": { "phase": null, "failureReason": null, "failureMessage": null } });
         let params = PatchParams::default();
+        again::<MachineRequest>(client, cluster, &change).await?;
+        again::<LoadBalancerRequest>(client, cluster, &change).await?;
         bootstraps.patch_status(cluster, &params, &Patch::Merge(change)).await.map_err(|error| {
             ApiError::new(format!("clear the status of ClusterBootstrap `{cluster}`"), error)
         })?;
+    }
+    Ok(())
+}
+
+/// Requests that failed are tried again too; else the bootstrap would see them and fail at once.
+async fn again<K>(client: &Client, cluster: &str, change: &Value) -> Result<(), ApiError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + Serialize
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    let kind = K::kind(&());
+    let api: Api<K> = Api::namespaced(client.clone(), namespaces::SYSTEM);
+    let ours = ListParams::default().labels(&format!("{}={cluster}", labels::CLUSTER_BOOTSTRAP));
+    let all = api.list(&ours).await.map_err(|error| ApiError::new(format!("list {kind}s"), error))?;
+    for request in all {
+        let value = serde_json::to_value(&request).unwrap_or_default();
+        if value["status"]["phase"] != "Failed" {
+            continue;
+        }
+        let name = request.name_any();
+        let written = api.patch_status(&name, &PatchParams::default(), &Patch::Merge(change)).await;
+        written.map_err(|error| ApiError::new(format!("clear the status of {kind} `{name}`"), error))?;
     }
     Ok(())
 }

@@ -118,6 +118,10 @@ impl LoadBalancers for Recorded {
         self.balancers()?.get(key).await
     }
 
+    async fn list(&self, owner: Option<&str>) -> DriverResult<Vec<LoadBalancer>> {
+        self.balancers()?.list(owner).await
+    }
+
     async fn delete(&self, key: &LoadBalancerKey) -> DriverResult<Deletion> {
         let balancers = self.balancers()?;
         let intent = json!({ "ownership": key.ownership, "id": key.id });
@@ -181,6 +185,7 @@ mod tests {
                 addresses: Vec::new(),
                 mac: None,
                 zone: None,
+                created: None,
             })
         }
 
@@ -209,8 +214,13 @@ mod tests {
         }
 
         async fn get(&self, key: &LoadBalancerKey) -> DriverResult<LoadBalancer> {
-            let ownership = key.ownership.clone();
-            Ok(LoadBalancer { id: "lb-1".into(), ownership, endpoint: None, ready: false, targets: 1 })
+            let (name, ownership) = (key.name.clone(), key.ownership.clone());
+            let id = "lb-1".to_owned();
+            Ok(LoadBalancer { id, name, ownership, endpoint: None, ready: false, targets: 1, created: None })
+        }
+
+        async fn list(&self, _: Option<&str>) -> DriverResult<Vec<LoadBalancer>> {
+            Ok(Vec::new())
         }
 
         async fn delete(&self, key: &LoadBalancerKey) -> DriverResult<Deletion> {

@@ -5,9 +5,9 @@ use std::path::Path;
 use butler_core::{
     bootstrap::{
         config::Config,
-        run::{RunDir, RunFacts, RunState, Runs, Session, Stage, Verb, steps},
+        run::{Given, RunDir, RunFacts, RunState, Runs, Session, Stage, Verb, compare::Change, steps},
     },
-    event::{Event, EventKind, Journal, RunId},
+    event::{Event, EventKind, Journal, RunId, journal},
     redact::Secret,
     settings::home::{make_private_dir, write_private},
 };
@@ -22,9 +22,11 @@ use crate::ledger::Ledger;
 pub struct RunOptions<'a> {
     /// Every run.
     pub runs: &'a Runs,
-    /// The configuration.
+    /// The configuration that is carried out.
     pub config: &'a Config,
-    /// Its text, as it was given.
+    /// The configuration as the file has it.
+    pub given: &'a Config,
+    /// Its text.
     pub text: &'a Secret,
     /// What paths in it are relative to.
     pub directory: &'a Path,
@@ -34,6 +36,42 @@ pub struct RunOptions<'a> {
     pub version: &'a str,
     /// When it begins.
     pub now: Timestamp,
+}
+
+impl RunOptions<'_> {
+    fn facts(&self) -> RunFacts {
+        RunFacts {
+            cluster: self.config.cluster.name.clone(),
+            provider: self.config.provider_kind().to_string(),
+            runtime: self.config.bootstrap_cluster.runtime.as_str().to_owned(),
+            config_sha256: sha256(self.text),
+            directory: self.directory.to_owned(),
+            rehearsal: self.rehearsal,
+            version: self.version.to_owned(),
+        }
+    }
+
+    /// The first records: what the run is, and what it is made from.
+    fn first(&self, ledger: &Ledger) -> Result<(), BootstrapError> {
+        let facts = self.facts();
+        let data = serde_json::to_value(&facts).unwrap_or_default();
+        ledger.append(EventKind::Intent { step: steps::RUN.to_owned(), data })?;
+        given(ledger, self.text, self.given, &facts.runtime, Vec::new())
+    }
+}
+
+/// Writes down what a run is made from.
+fn given(
+    ledger: &Ledger,
+    text: &Secret,
+    config: &Config,
+    runtime: &str,
+    accepted: Vec<String>,
+) -> Result<(), BootstrapError> {
+    let document = config.document();
+    let given = Given { sha256: sha256(text), document, runtime: runtime.to_owned(), accepted };
+    let data = serde_json::to_value(&given).unwrap_or_default();
+    Ok(ledger.append(EventKind::Result { step: steps::CONFIG.to_owned(), data })?)
 }
 
 /// A run that this process works on; no other can meanwhile.
@@ -53,41 +91,78 @@ pub struct Started {
 
 /// Begins a new run, unless another makes or has made this cluster.
 pub fn begin(options: &RunOptions<'_>) -> Result<Started, BootstrapError> {
-    let RunOptions { runs, config, text, .. } = options;
+    let RunOptions { runs, config, .. } = options;
     let cluster = &config.cluster.name;
     let claimed = runs.claim(cluster)?;
     if let Some((run, stage)) = claim(runs, cluster)? {
         return Err(BootstrapError::ClusterTaken { cluster: cluster.clone(), run, stage: stage.as_str() });
     }
     let dir = runs.dir(&RunId::new(options.now));
+    let begun = first_words(options, dir.clone(), claimed);
+    let empty =
+        || journal::read(&dir.journal()).is_ok_and(|events| events.is_empty()) || !dir.journal().exists();
+    if begun.is_err() && empty() {
+        // Nobody would find it again, and the configuration may hold secrets.
+        let _ = fs_err::remove_dir_all(dir.path());
+    }
+    begun
+}
+
+/// Writes the configuration and the first records of a run.
+fn first_words(
+    options: &RunOptions<'_>,
+    dir: RunDir,
+    claimed: std::fs::File,
+) -> Result<Started, BootstrapError> {
+    let RunOptions { config, text, .. } = options;
+    let cluster = &config.cluster.name;
     make_private_dir(dir.path())?;
     write_private(&dir.config(), text.expose().as_bytes())?;
-    let facts = RunFacts {
-        cluster: cluster.clone(),
-        provider: config.provider_kind().to_string(),
-        runtime: config.bootstrap_cluster.runtime.as_str().to_owned(),
-        config_sha256: sha256(text),
-        directory: options.directory.to_owned(),
-        rehearsal: options.rehearsal,
-        version: options.version.to_owned(),
-    };
-    let mut started = open(dir, claimed, Verb::Run, |ledger| {
-        let data = serde_json::to_value(&facts).unwrap_or_default();
-        Ok(ledger.append(EventKind::Intent { step: steps::RUN.to_owned(), data })?)
-    })?;
-    started.state.facts = Some(facts);
+    let mut started = open(dir, claimed, Verb::Run, |ledger| options.first(ledger))?;
+    started.state.facts = Some(options.facts());
     started.state.cluster = Some(cluster.clone());
     Ok(started)
 }
 
+/// Takes over a run whose directory is lost, to remove what carries its mark.
+pub fn take_over(options: &RunOptions<'_>, id: &RunId) -> Result<Started, BootstrapError> {
+    let claimed = options.runs.claim(&options.config.cluster.name)?;
+    let dir = options.runs.dir(id);
+    make_private_dir(dir.path())?;
+    write_private(&dir.config(), options.text.expose().as_bytes())?;
+    open(dir, claimed, Verb::Destroy, |ledger| options.first(ledger))
+}
+
+/// Goes on with a changed configuration, and writes down which changes a person accepted. Killed between
+/// the two, it is asked for again.
+pub fn accept(
+    started: &Started,
+    text: &Secret,
+    config: &Config,
+    runtime: &str,
+    changes: &[Change],
+) -> Result<(), BootstrapError> {
+    write_private(&started.dir.config(), text.expose().as_bytes())?;
+    let accepted = changes.iter().map(ToString::to_string).collect();
+    given(&started.ledger, text, config, runtime, accepted)
+}
+
 /// The run that makes or has made a cluster and was not destroyed.
 pub fn claim(runs: &Runs, cluster: &str) -> Result<Option<(RunId, Stage)>, BootstrapError> {
-    let states = runs.list()?.into_iter().filter_map(|(_, state)| state.ok());
-    let mut of_cluster = states.filter(|state| state.cluster.as_deref() == Some(cluster));
+    let is_of = |state: &RunState| state.cluster.as_deref() == Some(cluster);
+    let mut of_cluster = Vec::new();
+    for (dir, state) in runs.list()? {
+        match state {
+            Ok(state) if is_of(&state) => of_cluster.push(state),
+            // What it made is not known, so it may be anything.
+            Err(error) if dir.salvaged().as_ref().is_some_and(is_of) => return Err(error.into()),
+            _ => {}
+        }
+    }
     // A run that ended before it made anything outside holds nothing.
     let holds =
         |state: &RunState| state.stage != Stage::Destroyed && (state.holder.is_some() || state.has_effects());
-    Ok(of_cluster.rfind(holds).map(|state| (state.run_id, state.stage)))
+    Ok(of_cluster.into_iter().rfind(holds).map(|state| (state.run_id, state.stage)))
 }
 
 /// Takes a run up, to go on with it or to remove what it made.
@@ -98,10 +173,8 @@ pub fn take_up(runs: &Runs, dir: RunDir, verb: Verb) -> Result<Started, Bootstra
         // The journal's own lock says who works on it.
         _ => runs.claim(dir.id().as_str())?,
     };
-    let resumable =
-        matches!(state.stage, Stage::Interrupted | Stage::Stopped | Stage::Failed | Stage::Running);
-    if verb == Verb::Resume && !resumable {
-        return Err(BootstrapError::NotResumable { run: state.run_id, stage: state.stage.as_str() });
+    if verb == Verb::Resume {
+        resumable(&state)?;
     }
     if verb == Verb::Resume
         && let Some(cluster) = state.cluster
@@ -111,6 +184,17 @@ pub fn take_up(runs: &Runs, dir: RunDir, verb: Verb) -> Result<Started, Bootstra
         return Err(BootstrapError::ClusterTaken { cluster, run, stage: stage.as_str() });
     }
     open(dir, claimed, verb, |_| Ok(()))
+}
+
+/// Refuses a run that has come to its end, never began, or is being removed.
+pub fn resumable(state: &RunState) -> Result<(), BootstrapError> {
+    let (stage, next) = match state.stage {
+        _ if state.half_destroyed => ("half destroyed", "destroy"),
+        Stage::NeverStarted => (state.stage.as_str(), "destroy"),
+        Stage::Succeeded | Stage::Destroyed => (state.stage.as_str(), "status"),
+        Stage::Interrupted | Stage::Stopped | Stage::Failed | Stage::Running => return Ok(()),
+    };
+    Err(BootstrapError::NotResumable { run: state.run_id.clone(), stage, next })
 }
 
 fn open(
@@ -130,202 +214,11 @@ fn open(
     Ok(Started { dir, ledger, past, state, _claim: claimed })
 }
 
-fn sha256(text: &Secret) -> String {
+/// SHA-256 of a configuration's text.
+pub fn sha256(text: &Secret) -> String {
     let digest = digest::digest(&digest::SHA256, text.expose().as_bytes());
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use butler_core::{
-        bootstrap::{
-            config::{Source, read},
-            run::RunError,
-        },
-        event::Outcome,
-        settings::{Environment, Home},
-    };
-    use rstest::rstest;
-    use serde_json::json;
-
-    use super::*;
-
-    struct Bench {
-        dir: tempfile::TempDir,
-        runs: Runs,
-        text: Secret,
-        config: Config,
-    }
-
-    impl Bench {
-        fn new() -> Self {
-            let text = "provider: proxmox
-cluster: {name: m, topology: single-node, controlPlane: {replicas: 1, cpu: 4, memoryMB: 8192, diskGB: 60}}
-network: {vip: 192.168.7.10}
-providerConfig:
-  proxmox: {endpoint: 'https://pve:8006', username: u, password: hush, nodes: [pve1], storage: lvm, templateID: 9000}
-";
-            let source = Source { name: "b.yaml", text, directory: Path::new("/"), home: None, shared: None };
-            let config = read(&source, None).unwrap().config;
-            let dir = tempfile::tempdir().unwrap();
-            let home = Home::resolve(&Environment::of([("BUTLER_HOME", dir.path())])).unwrap();
-            Self { runs: Runs::new(&home), dir, text: text.to_owned().into(), config }
-        }
-
-        fn begin(&self) -> Result<Started, BootstrapError> {
-            begin(&RunOptions {
-                runs: &self.runs,
-                config: &self.config,
-                text: &self.text,
-                directory: self.dir.path(),
-                rehearsal: false,
-                version: "0.0.0",
-                now: Timestamp::now(),
-            })
-        }
-
-        /// A run that came to an end, with a machine or without.
-        fn ended(&self, verb: Verb, machine: bool, outcome: Option<Outcome>) -> RunDir {
-            let started = self.begin().unwrap();
-            let step = steps::machine("m-cp-0");
-            if machine {
-                started.ledger.append(EventKind::Intent { step, data: json!({}) }).unwrap();
-            }
-            let dir = started.dir.clone();
-            let started = match verb {
-                Verb::Run => started,
-                verb => {
-                    drop(started);
-                    take_up(&self.runs, dir.clone(), verb).unwrap()
-                }
-            };
-            if let Some(outcome) = outcome {
-                started.ledger.append(EventKind::finished(outcome)).unwrap();
-            }
-            dir
-        }
-    }
-
-    fn failed() -> Option<Outcome> {
-        Some(Outcome::Failed { code: "BTL-1".into(), message: "words".into() })
-    }
-
-    fn mode(path: &Path) -> u32 {
-        fs_err::metadata(path).unwrap().permissions().mode() & 0o777
-    }
-
-    #[test]
-    fn a_run_keeps_its_configuration_from_others_and_its_secrets_from_the_journal() {
-        let bench = Bench::new();
-        let started = bench.begin().unwrap();
-        assert_eq!(mode(started.dir.path()), 0o700);
-        assert_eq!(mode(&started.dir.config()), 0o600);
-        assert_eq!(fs_err::read_to_string(started.dir.config()).unwrap(), bench.text.expose());
-        assert!(!fs_err::read_to_string(started.dir.journal()).unwrap().contains("hush"));
-        let state = started.dir.state().unwrap();
-        assert_eq!((state.stage, state.cluster.as_deref()), (Stage::Running, Some("m")));
-        assert_eq!(state.facts, started.state.facts);
-        assert_eq!(state.facts.unwrap().config_sha256.len(), 64);
-        let verbs: Vec<Verb> = state.sessions.iter().map(|session| session.verb).collect();
-        assert_eq!(verbs, [Verb::Run]);
-    }
-
-    #[test]
-    fn a_cluster_that_another_run_works_on_is_refused() {
-        let bench = Bench::new();
-        let first = bench.begin().unwrap();
-        let error = bench.begin().unwrap_err();
-        assert!(matches!(error, BootstrapError::Run(RunError::Held { .. })), "{error:?}");
-        assert_eq!(bench.runs.list().unwrap().len(), 1, "nothing is left of the second");
-        drop(first);
-        bench.begin().unwrap();
-    }
-
-    #[rstest]
-    #[case::made(Verb::Run, true, Some(Outcome::Succeeded), Some("Succeeded"))]
-    #[case::made_without_machines(Verb::Run, false, Some(Outcome::Succeeded), Some("Succeeded"))]
-    #[case::failed_with_machines(Verb::Run, true, failed(), Some("Failed"))]
-    #[case::stopped_with_machines(Verb::Run, true, Some(Outcome::Cancelled), Some("Stopped"))]
-    #[case::died_with_machines(Verb::Run, true, None, Some("Interrupted"))]
-    #[case::failed_before_it_made_anything(Verb::Run, false, failed(), None)]
-    #[case::died_before_it_made_anything(Verb::Run, false, None, None)]
-    #[case::destroyed(Verb::Destroy, true, Some(Outcome::Succeeded), None)]
-    #[case::not_quite_destroyed(Verb::Destroy, true, failed(), Some("Failed"))]
-    fn a_run_holds_the_name_of_its_cluster_while_something_may_be_left_of_it(
-        #[case] verb: Verb,
-        #[case] machine: bool,
-        #[case] outcome: Option<Outcome>,
-        #[case] held: Option<&str>,
-    ) {
-        let bench = Bench::new();
-        let dir = bench.ended(verb, machine, outcome);
-        let result = bench.begin();
-        match held {
-            None => drop(result.unwrap()),
-            Some(expected) => match result.unwrap_err() {
-                BootstrapError::ClusterTaken { cluster, run, stage } => {
-                    assert_eq!((cluster.as_str(), &run, stage), ("m", dir.id(), expected));
-                }
-                other => panic!("{other:?}"),
-            },
-        }
-        assert_eq!(bench.runs.list().unwrap().len(), if held.is_some() { 1 } else { 2 });
-    }
-
-    #[rstest]
-    #[case::succeeded(Verb::Run, Some(Outcome::Succeeded), false)]
-    #[case::destroyed(Verb::Destroy, Some(Outcome::Succeeded), false)]
-    #[case::failed(Verb::Run, failed(), true)]
-    #[case::stopped(Verb::Run, Some(Outcome::Cancelled), true)]
-    #[case::died(Verb::Run, None, true)]
-    fn what_has_come_to_its_end_is_not_resumed_but_can_be_destroyed(
-        #[case] verb: Verb,
-        #[case] outcome: Option<Outcome>,
-        #[case] resumable: bool,
-    ) {
-        let bench = Bench::new();
-        let dir = bench.ended(verb, true, outcome);
-        let records = dir.state().unwrap().records;
-        match take_up(&bench.runs, dir.clone(), Verb::Resume) {
-            Ok(started) => {
-                assert!(resumable);
-                assert_eq!(started.past.len(), records, "it knows what was before");
-                assert!(started.state.machines.contains_key("m-cp-0"));
-            }
-            Err(BootstrapError::NotResumable { run, .. }) => {
-                assert!(!resumable);
-                assert_eq!(run, *dir.id());
-                assert_eq!(dir.state().unwrap().records, records, "nothing is written");
-            }
-            Err(other) => panic!("{other:?}"),
-        }
-        drop(take_up(&bench.runs, dir.clone(), Verb::Destroy).unwrap());
-        let last = dir.state().unwrap().sessions.pop().unwrap();
-        assert_eq!((last.verb, last.pid), (Verb::Destroy, std::process::id()));
-    }
-
-    #[test]
-    fn a_run_that_is_worked_on_is_not_taken_up_by_another() {
-        let bench = Bench::new();
-        let started = bench.begin().unwrap();
-        for verb in [Verb::Resume, Verb::Abort, Verb::Destroy] {
-            let error = take_up(&bench.runs, started.dir.clone(), verb).unwrap_err();
-            assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
-        }
-        assert_eq!(started.dir.state().unwrap().sessions.len(), 1);
-    }
-
-    #[test]
-    fn a_run_that_made_nothing_is_not_resumed_once_another_has_the_cluster() {
-        let bench = Bench::new();
-        let first = bench.ended(Verb::Run, false, failed());
-        let second = bench.ended(Verb::Run, true, Some(Outcome::Succeeded));
-        match take_up(&bench.runs, first.clone(), Verb::Resume).unwrap_err() {
-            BootstrapError::ClusterTaken { run, .. } => assert_eq!(run, *second.id()),
-            other => panic!("{other:?}"),
-        }
-        drop(take_up(&bench.runs, first, Verb::Destroy).unwrap());
-    }
-}
+mod tests;

@@ -1,6 +1,11 @@
 //! How long to wait before the next try: longer each time, never the same for all.
 
-use std::{collections::HashMap, sync::Mutex, time::Duration};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::Mutex,
+    time::Duration,
+};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
@@ -14,9 +19,24 @@ pub(super) fn delays(first: Duration, longest: Duration) -> ExponentialBackoff {
         .build()
 }
 
+/// A delay with up to a quarter more, so that those who wait for the same do not come back together.
+pub(crate) fn spread(delay: Duration) -> Duration {
+    // The seed of the standard hasher is random enough to come apart.
+    let random = RandomState::new().build_hasher().finish() & 0xffff;
+    delay + delay.mul_f64(random as f64 / f64::from(0xffff_u16) / 4.0)
+}
+
+/// How long to wait before the next question to something that is starting: a tenth of what was waited
+/// already. So an answer is at most that much late, and the questions become few.
+pub(crate) fn pause(waited: Duration) -> Duration {
+    const SHORTEST: Duration = Duration::from_millis(25);
+    const LONGEST: Duration = Duration::from_secs(2);
+    spread((waited / 10).clamp(SHORTEST, LONGEST))
+}
+
 /// One series of delays, begun anew after each success.
 #[derive(Debug)]
-pub(super) struct Delays {
+pub(crate) struct Delays {
     first: Duration,
     longest: Duration,
     next: Option<ExponentialBackoff>,
@@ -24,12 +44,12 @@ pub(super) struct Delays {
 
 impl Delays {
     /// A series that has not begun.
-    pub(super) fn new(first: Duration, longest: Duration) -> Self {
+    pub(crate) fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest, next: None }
     }
 
     /// The next delay.
-    pub(super) fn next(&mut self) -> Duration {
+    pub(crate) fn next(&mut self) -> Duration {
         let (first, longest) = (self.first, self.longest);
         self.next.get_or_insert_with(|| delays(first, longest)).next().unwrap_or(longest)
     }
@@ -74,6 +94,26 @@ impl PerObject {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn questions_to_what_is_starting_become_few_and_answers_are_never_much_late() {
+        let (mut waited, mut asked) = (Duration::ZERO, 0);
+        while waited < Duration::from_secs(60) {
+            let pause = pause(waited);
+            assert!(pause <= (waited / 8).max(Duration::from_millis(32)), "{waited:?} {pause:?}");
+            waited += pause;
+            asked += 1;
+        }
+        assert!((50..90).contains(&asked), "{asked}");
+    }
+
+    #[test]
+    fn those_who_wait_for_the_same_come_back_apart_and_never_too_early() {
+        let second = Duration::from_secs(1);
+        let delays: std::collections::BTreeSet<_> = (0..20).map(|_| spread(second)).collect();
+        assert!(delays.len() > 10, "{delays:?}");
+        assert!(delays.iter().all(|delay| *delay >= second && *delay <= second * 5 / 4), "{delays:?}");
+    }
 
     #[test]
     fn delays_grow_to_the_longest_differ_between_objects_and_begin_anew() {

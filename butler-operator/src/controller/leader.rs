@@ -321,7 +321,7 @@ async fn at(moment: Option<Instant>) {
 }
 
 /// An error with its causes in one line, for logs.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

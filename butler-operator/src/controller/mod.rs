@@ -19,7 +19,7 @@
 //! requests too. Nothing is asked in steady state: requests, ProviderConfigs and the metadata of Secrets
 //! come by watch, a Secret itself is read when it changes, and what is written is compared before.
 
-mod backoff;
+pub(crate) mod backoff;
 mod cluster_bootstrap;
 mod condition;
 mod error;
@@ -45,8 +45,10 @@ use kube::Client;
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use cluster_bootstrap::client_of;
 pub use cluster_bootstrap::{Workbench, kubeconfig, machine_names};
 pub use error::ControllerError;
+pub(crate) use failure::code_of;
 pub use leader::Election;
 pub use runner::{Next, Reconciler};
 pub use source::{Guarded, Source, Sources, Watched};
@@ -55,7 +57,8 @@ pub use status::Written;
 use crate::driver::registry::Connect;
 use backoff::Delays;
 use health::{Health, Stage};
-use leader::{Elector, Leadership, chain};
+pub(crate) use leader::chain;
+use leader::{Elector, Leadership};
 use metrics::Metrics;
 use notice::Board;
 use provider::Providers;
@@ -103,7 +106,7 @@ pub const CONTROLLERS: &[Controller] = &[
 /// What to run, and how.
 #[derive(Clone)]
 pub struct Options {
-    /// Names of the controllers to run; all when empty.
+    /// Names of the controllers to run; all that have something to do when empty.
     pub controllers: Vec<String>,
     /// Where metrics and health are served; nowhere when not given.
     pub metrics: Option<SocketAddr>,
@@ -128,6 +131,12 @@ pub struct Timing {
     pub machine: Duration,
     /// A load balancer that is not ready counts as failed after this time.
     pub load_balancer: Duration,
+    /// How long a step of Talos in a bootstrap may go on without progress, all tries together.
+    pub talos: Duration,
+    /// How long the last look at a new cluster may go on.
+    pub verify: Duration,
+    /// The longest pause between two tries of the same.
+    pub retry: Duration,
     /// A deletion that takes longer is reported.
     pub deletion: Duration,
     /// Pause before another try after a failure that may pass without anybody changing an object.
@@ -145,6 +154,9 @@ impl Default for Timing {
         Self {
             machine: Duration::from_secs(15 * 60),
             load_balancer: Duration::from_secs(10 * 60),
+            talos: Duration::from_secs(10 * 60),
+            verify: Duration::from_secs(10 * 60),
+            retry: Duration::from_secs(5 * 60),
             deletion: Duration::from_secs(10 * 60),
             failed: Duration::from_secs(5 * 60),
             pending: Duration::from_secs(5),
@@ -247,7 +259,7 @@ impl fmt::Debug for Service {
 impl Service {
     /// Checks the options and begins to listen.
     pub async fn new(client: Client, options: Options) -> Result<Self, ControllerError> {
-        let controllers = choose(&options.controllers)?;
+        let controllers = choose(&options.controllers, options.bootstrap.is_some())?;
         let listener = match options.metrics {
             Some(address) => Some(http::listen(address).await?),
             None => None,
@@ -407,9 +419,12 @@ impl Drop for Term {
     }
 }
 
-fn choose(names: &[String]) -> Result<Vec<&'static Controller>, ControllerError> {
+/// The controllers of these names; without names all that have something to do: outside a bootstrap
+/// ClusterBootstraps are records, which nobody need be allowed to read.
+fn choose(names: &[String], bootstraps: bool) -> Result<Vec<&'static Controller>, ControllerError> {
     if names.is_empty() {
-        return Ok(CONTROLLERS.iter().collect());
+        let idle = |name: &str| name == cluster_bootstrap::ClusterBootstraps::NAME && !bootstraps;
+        return Ok(CONTROLLERS.iter().filter(|controller| !idle(controller.name)).collect());
     }
     let known = |name: &String| CONTROLLERS.iter().find(|controller| controller.name == name);
     if let Some(unknown) = names.iter().find(|name| known(name).is_none()) {
@@ -424,10 +439,13 @@ mod tests {
 
     #[test]
     fn controllers_are_chosen_by_name_and_each_once() {
-        assert_eq!(choose(&[]).unwrap().len(), CONTROLLERS.len());
-        let chosen = choose(&["machine-request".into(), "machine-request".into()]).unwrap();
+        assert_eq!(choose(&[], true).unwrap().len(), CONTROLLERS.len());
+        let serving = choose(&[], false).unwrap();
+        assert_eq!(serving.len(), CONTROLLERS.len() - 1);
+        assert!(serving.iter().all(|controller| controller.name != "cluster-bootstrap"));
+        let chosen = choose(&["machine-request".into(), "machine-request".into()], false).unwrap();
         assert_eq!(chosen.iter().map(|controller| controller.name).collect::<Vec<_>>(), ["machine-request"]);
-        let error = choose(&["machine-requests".into()]).unwrap_err();
+        let error = choose(&["machine-requests".into()], false).unwrap_err();
         assert!(error.to_string().contains("`machine-requests`"), "{error}");
         assert_eq!(error.hints(), ["did you mean `machine-request`"]);
     }

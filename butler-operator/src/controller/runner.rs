@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use super::{
     Context,
-    backoff::PerObject,
+    backoff::{PerObject, spread},
     health::Doing,
     leader::chain,
     notice::Notice,
@@ -31,9 +31,8 @@ use super::{
 
 /// Reconciliations of one controller that may go on at the same time.
 const CONCURRENCY: u16 = 16;
-/// Pauses between tries of one object.
+/// The first pause between tries of one object.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(300);
 /// How long a copy from before our own write may take to be replaced.
 const CATCH_UP: Duration = Duration::from_secs(1);
 
@@ -74,6 +73,8 @@ pub enum Next {
     After(Duration),
     /// After a pause that grows with each failure in a row. The word is for metrics.
     Retry(&'static str),
+    /// The same, but not before this time has passed: somebody asked for it.
+    RetryAfter(&'static str, Duration),
 }
 
 /// Runs a controller until its context stops it.
@@ -91,7 +92,7 @@ pub(super) async fn run<R: Reconciler>(context: Arc<Context>) {
     let runner = Arc::new(Runner {
         context: context.clone(),
         reconciler: reconciler.clone(),
-        backoff: PerObject::new(FIRST_RETRY, LONGEST_RETRY),
+        backoff: PerObject::new(FIRST_RETRY, context.timing.retry),
         queued: std::sync::Mutex::default(),
     });
     let own = source.changes().map(|object| ObjectRef::from_obj(&*object)).boxed();
@@ -192,6 +193,9 @@ impl<R: Reconciler> Runner<R> {
                 ("success", Action::requeue(pause))
             }
             Ok(Next::Retry(word)) => (word, Action::requeue(self.backoff.failed(uid))),
+            Ok(Next::RetryAfter(word, pause)) => {
+                (word, Action::requeue(self.backoff.failed(uid).max(spread(pause))))
+            }
             // Gone, or changed under our hands: what is true now comes with the next event.
             Err(error) if error.is_not_found() => ("gone", Action::await_change()),
             Err(error) if error.kind() == ErrorKind::Conflict => {

@@ -4,7 +4,7 @@
 //! class decides whether a controller waits, retries or gives up. The provider's own words stay
 //! with the error as its cause.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, time::Duration};
 
 use butler_core::error::{Code, Diagnose};
 
@@ -44,9 +44,21 @@ impl ErrorClass {
 #[error("cannot {action}")]
 pub struct DriverError {
     class: ErrorClass,
+    hold: Hold,
     action: String,
     #[source]
     cause: ProviderMessage,
+}
+
+/// What is known of a failure that may pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Hold {
+    #[default]
+    Nothing,
+    /// The provider wants to be left in peace, for this long if it said so.
+    Throttled(Option<Duration>),
+    /// No answer came in time.
+    Late,
 }
 
 impl DriverError {
@@ -55,9 +67,24 @@ impl DriverError {
     pub fn new(class: ErrorClass, action: impl Into<String>, provider_message: impl Into<String>) -> Self {
         Self {
             class,
+            hold: Hold::Nothing,
             action: action.into(),
             cause: ProviderMessage { text: provider_message.into(), source: None },
         }
+    }
+
+    /// There were too many calls, and the provider may have said how long it wants to be left in peace.
+    pub fn throttled(
+        action: impl Into<String>,
+        provider_message: impl Into<String>,
+        pause: Option<Duration>,
+    ) -> Self {
+        Self { hold: Hold::Throttled(pause), ..Self::new(ErrorClass::Transient, action, provider_message) }
+    }
+
+    /// No answer came in time; the call may have had its effect.
+    pub fn late(action: impl Into<String>, provider_message: impl Into<String>) -> Self {
+        Self { hold: Hold::Late, ..Self::new(ErrorClass::Transient, action, provider_message) }
     }
 
     /// Adds the error of the layer below: the HTTP client, the file system.
@@ -70,6 +97,14 @@ impl DriverError {
     /// The class, which decides what happens next.
     pub fn class(&self) -> ErrorClass {
         self.class
+    }
+
+    /// How long the provider wants to be left in peace.
+    pub fn pause(&self) -> Option<Duration> {
+        match self.hold {
+            Hold::Throttled(pause) => pause,
+            Hold::Nothing | Hold::Late => None,
+        }
     }
 
     /// The provider's own words.
@@ -88,7 +123,11 @@ impl Diagnose for DriverError {
         match self.class {
             ErrorClass::NotFound => Code::ProviderNotFound,
             ErrorClass::Conflict => Code::ProviderConflict,
-            ErrorClass::Transient => Code::ProviderTransient,
+            ErrorClass::Transient => match self.hold {
+                Hold::Nothing => Code::ProviderTransient,
+                Hold::Throttled(_) => Code::ProviderThrottled,
+                Hold::Late => Code::ProviderTimeout,
+            },
             ErrorClass::Quota => Code::ProviderQuota,
             ErrorClass::Auth => Code::ProviderAuth,
             ErrorClass::Invalid => Code::ProviderInvalid,

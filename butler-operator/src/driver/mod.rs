@@ -13,6 +13,7 @@ use std::{collections::BTreeMap, fmt, net::IpAddr};
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
+use jiff::Timestamp;
 
 pub use error::{DriverError, ErrorClass};
 
@@ -183,6 +184,16 @@ pub struct Machine {
     pub mac: Option<String>,
     /// Where in the provider it runs.
     pub zone: Option<String>,
+    /// When it was made, if the provider remembers.
+    pub created: Option<Timestamp>,
+}
+
+impl Machine {
+    /// How to find it again.
+    pub fn key(&self) -> MachineKey {
+        let (name, ownership) = (self.name.clone(), self.ownership.clone());
+        MachineKey { name, ownership, id: Some(self.id.clone()) }
+    }
 }
 
 /// What a machine is doing.
@@ -237,6 +248,9 @@ pub trait LoadBalancers: Send + Sync {
     /// Looks at one.
     async fn get(&self, load_balancer: &LoadBalancerKey) -> DriverResult<LoadBalancer>;
 
+    /// Every load balancer of an owner; without one, every load balancer that carries any [`Ownership`].
+    async fn list(&self, owner: Option<&str>) -> DriverResult<Vec<LoadBalancer>>;
+
     /// Removes one with all its parts. Idempotent.
     async fn delete(&self, load_balancer: &LoadBalancerKey) -> DriverResult<Deletion>;
 }
@@ -290,6 +304,8 @@ pub struct Target {
 pub struct LoadBalancer {
     /// The provider's id: what goes into `status.resourceID`.
     pub id: String,
+    /// Its name.
+    pub name: String,
     /// Whose it is.
     pub ownership: Ownership,
     /// Address or name to connect to, once there is one.
@@ -298,6 +314,16 @@ pub struct LoadBalancer {
     pub ready: bool,
     /// How many targets are registered.
     pub targets: usize,
+    /// When it was made, if the provider remembers.
+    pub created: Option<Timestamp>,
+}
+
+impl LoadBalancer {
+    /// How to find it again.
+    pub fn key(&self) -> LoadBalancerKey {
+        let (name, ownership) = (self.name.clone(), self.ownership.clone());
+        LoadBalancerKey { name, ownership, id: Some(self.id.clone()) }
+    }
 }
 
 /// Bringing images to the provider.

@@ -7,7 +7,7 @@ use futures::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
 };
-use http::Method;
+use http::{Method, StatusCode};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -53,13 +53,29 @@ impl SandboxDriver {
 /// The error of a call; the class is the host's, or that of a host that cannot be reached.
 fn failed(action: &str, error: CallError) -> DriverError {
     match error {
-        CallError::Refused { status, body } => match serde_json::from_slice::<ErrorBody>(&body) {
-            Ok(said) => DriverError::new(said.class.into(), action, said.message),
-            Err(_) if status.is_client_error() => {
-                DriverError::new(ErrorClass::Invalid, action, String::from_utf8_lossy(&body))
+        CallError::Refused { status, retry_after, body } => {
+            match serde_json::from_slice::<ErrorBody>(&body) {
+                Ok(said) => DriverError::new(said.class.into(), action, said.message),
+                Err(_) => {
+                    let words = String::from_utf8_lossy(&body);
+                    let said = format!("the answer is {status}: {}", words.trim());
+                    match status {
+                        StatusCode::TOO_MANY_REQUESTS => DriverError::throttled(action, said, retry_after),
+                        StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => {
+                            DriverError::late(action, said)
+                        }
+                        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                            DriverError::new(ErrorClass::Auth, action, said)
+                        }
+                        status if status.is_client_error() => {
+                            DriverError::new(ErrorClass::Invalid, action, said)
+                        }
+                        _ => DriverError::new(ErrorClass::Transient, action, said),
+                    }
+                }
             }
-            Err(_) => DriverError::new(ErrorClass::Transient, action, format!("the answer is {status}")),
-        },
+        }
+        error @ CallError::Late { .. } => DriverError::late(action, error.to_string()),
         CallError::Unreachable { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
             let said = format!("`{}` belongs to another user", path.display());
             DriverError::new(ErrorClass::Auth, action, said).because(source)
@@ -158,6 +174,13 @@ impl LoadBalancers for SandboxDriver {
         let target = format!("/v1/load-balancers/{}/get", escape(&load_balancer.name));
         let found: BalancerBody = self.call(&action, &target, &KeyBody::from(load_balancer)).await?;
         Ok(found.into())
+    }
+
+    async fn list(&self, owner: Option<&str>) -> DriverResult<Vec<LoadBalancer>> {
+        let query = owner.map(|owner| format!("?owner={}", escape(owner))).unwrap_or_default();
+        let list: Result<Vec<BalancerBody>, _> = self.client.get(&format!("/v1/load-balancers{query}")).await;
+        let list = list.map_err(|error| failed("list load balancers", error))?;
+        Ok(list.into_iter().map(LoadBalancer::from).collect())
     }
 
     async fn delete(&self, load_balancer: &LoadBalancerKey) -> DriverResult<Deletion> {

@@ -12,7 +12,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use butler_core::{
     cluster::ApiError,
     error::{Code, Diagnose, ErrorKind},
-    pki::{Authority, CertificateInfo, Issued, KeyKind, Leaf, PkiError, PrivateKey, Usage},
+    pki::{Authority, CertificateInfo, Issued, KeyKind, Leaf, PkiError, PrivateKey, Usage, valid_from},
     redact::Secret,
     settings::{
         HomeError,
@@ -29,7 +29,6 @@ use tracing::{instrument::WithSubscriber, subscriber::NoSubscriber};
 
 use super::TlsFiles;
 
-const DAY: SignedDuration = SignedDuration::from_hours(24);
 const AUTHORITY_LIFE: SignedDuration = SignedDuration::from_hours(24 * 3650);
 const LEAF_LIFE: SignedDuration = SignedDuration::from_hours(24 * 365);
 /// A certificate that ends sooner is replaced.
@@ -98,8 +97,7 @@ fn leaf(name: &str, group: Option<&str>, names: Vec<String>, usage: Usage, now: 
         organization: group.map(str::to_owned),
         names,
         usage,
-        // A clock that was set back a little does no harm.
-        not_before: now.checked_sub(DAY).unwrap_or(now),
+        not_before: valid_from(now),
         life: LEAF_LIFE,
     }
 }
@@ -124,8 +122,7 @@ impl PkiDir {
             let authority = Authority::from_pem(&read(&certificate)?, &Secret::from(read(&key)?))?;
             return Ok(Self { dir: dir.to_owned(), authority });
         }
-        let begin = now.checked_sub(DAY).unwrap_or(now);
-        let authority = Authority::generate(KeyKind::P256, Some(name), begin, AUTHORITY_LIFE)?;
+        let authority = Authority::generate(KeyKind::P256, Some(name), valid_from(now), AUTHORITY_LIFE)?;
         write_private(&certificate, authority.certificate().as_bytes())?;
         // The key comes last: with it the authority exists.
         write_private(&key, authority.key().to_pem().expose().as_bytes())?;

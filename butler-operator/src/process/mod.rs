@@ -1,13 +1,14 @@
 //! Other programs as children: started with a log, awaited, stopped in order, and never left behind.
 //!
 //! - [`Guard`]: makes sure that children and private directories end with this process, even on SIGKILL
-//! - [`Spawn`] and [`Child`]: what to start, and the handle of what runs
+//! - [`Spawn`] and [`Child`]: what to start, and the handle of what runs; [`Finished`]: what came of it
 //! - [`ports`]: port numbers that no two of our processes give to their children at once
 //! - [`LockFile`]: one process per directory
 //! - [`listeners`]: who listens where; [`usage`]: what processes cost; [`free_mib`]: what a disk has left
 
 mod child;
 mod error;
+mod finish;
 mod guard;
 pub mod listeners;
 mod lock;
@@ -17,6 +18,7 @@ pub mod usage;
 
 pub use child::{Child, Pipes};
 pub use error::{LogTail, ProcessError};
+pub use finish::Finished;
 pub use guard::{Guard, GuardedDir};
 pub use lock::{LockError, LockFile};
 pub use rustix::process::Signal;

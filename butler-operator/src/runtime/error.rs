@@ -75,6 +75,16 @@ pub enum RuntimeError {
         /// What is needed.
         oldest: Version,
     },
+    /// The node image is not there and cannot be pulled.
+    #[error("`{engine}` has no image `{image}` and cannot pull it{}", after(said))]
+    NodeImage {
+        /// The engine.
+        engine: &'static str,
+        /// The image.
+        image: String,
+        /// The engine's last words.
+        said: String,
+    },
     /// A command of the engine or of `kind` failed.
     #[error("`{command}` failed ({status}){}", after(said))]
     Command {
@@ -185,6 +195,7 @@ impl Diagnose for RuntimeError {
             Self::EngineNotRunning { .. } => Code::EngineNotRunning,
             Self::EngineDenied { .. } => Code::EngineDenied,
             Self::EngineTooOld { .. } => Code::EngineTooOld,
+            Self::NodeImage { .. } => Code::NodeImageMissing,
             Self::Command { .. }
             | Self::CommandTimeout { .. }
             | Self::Answer { .. }
@@ -229,7 +240,15 @@ impl Diagnose for RuntimeError {
                 vec![format!("ls -l {}", socket.display()), format!("sudo usermod -aG {engine} $USER")]
             }
             Self::EngineTooOld { engine, .. } => vec![format!("{engine} version")],
-            Self::PortTaken { address, .. } => vec![format!("ss -ltnp 'sport = :{}'", address.port())],
+            Self::NodeImage { engine, image, .. } => vec![
+                format!("{engine} pull {image}"),
+                format!("{engine} image ls"),
+                "set `bootstrapCluster.kind.image` to an image that is there".to_owned(),
+            ],
+            Self::PortTaken { address, .. } => vec![
+                format!("ss -ltnp 'sport = :{}'", address.port()),
+                "set `providerConfig.local.consolePort` to a port that is free".to_owned(),
+            ],
             Self::NotOurs { name, .. } => {
                 vec![
                     format!("kubectl cluster-info --context kind-{name}"),

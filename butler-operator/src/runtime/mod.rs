@@ -5,7 +5,7 @@ mod error;
 pub mod kind;
 mod process;
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, net::Ipv4Addr, path::PathBuf};
 
 use async_trait::async_trait;
 use butler_core::{bootstrap::config::RuntimeKind, event::Reporter};
@@ -31,6 +31,15 @@ pub trait Runtime: fmt::Debug + Send + Sync {
     /// in it are not deleted one by one: nothing that they stand for is touched. One that has become the
     /// management cluster stays.
     async fn remove(&self, reporter: &Reporter) -> Result<(), RuntimeError>;
+
+    /// Addresses for load balancers on the network that the control plane is in, both ends included; none
+    /// where it has no network of its own. Asked once it exists.
+    async fn load_balancer_pool(
+        &self,
+        _reporter: &Reporter,
+    ) -> Result<Option<(Ipv4Addr, Ipv4Addr)>, RuntimeError> {
+        Ok(None)
+    }
 
     /// As [`remove`](Self::remove), also when it has become the management cluster.
     async fn destroy(&self, reporter: &Reporter) -> Result<(), RuntimeError> {

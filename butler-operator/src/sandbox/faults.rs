@@ -1,7 +1,13 @@
-//! What may go wrong with a simulated machine, on purpose: `faults.json` in its directory.
+//! What may go wrong in a sandbox, on purpose.
 //!
-//! The file may be changed at any time; a node looks at it whenever it is about to do what a fault is
-//! about. A machine without the file has no faults.
+//! | file | whose |
+//! |---|---|
+//! | `faults.json` in the directory of a machine | [`Faults`] of the machine |
+//! | `faults/<machine>.json` in the directory of the sandbox | of a machine that is still to be made |
+//! | `faults.json` in the directory of the sandbox | [`HostFaults`] of its host |
+//!
+//! A file may be changed at any time; it is looked at whenever something is about to be done that a fault is
+//! about. Where there is no file, there are no faults.
 
 use std::{io, path::Path, time::Duration};
 
@@ -9,7 +15,7 @@ use butler_core::{
     error::{Code, Diagnose},
     settings::home::{HomeError, write_private},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The faults of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,7 +36,7 @@ pub struct Faults {
     /// The node refuses every configuration with these words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refuses_config: Option<String>,
-    /// etcd never joins the others.
+    /// etcd neither begins nor joins the others.
     #[serde(skip_serializing_if = "is_false")]
     pub etcd_wont_join: bool,
     /// The API server is killed this many seconds after each start.
@@ -44,9 +50,59 @@ pub struct Faults {
     pub disk_full: bool,
 }
 
-impl Faults {
-    /// Reads the faults of a machine. A missing file has none; one that cannot be understood is an error.
-    pub fn read(path: &Path) -> io::Result<Self> {
+/// The faults of a host: what it answers instead of doing what it is asked. The first one that is set counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct HostFaults {
+    /// 429, with this many seconds in `Retry-After`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub throttled_seconds: u64,
+    /// 500, with these words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fails: Option<String>,
+    /// Nothing at all.
+    #[serde(skip_serializing_if = "is_false")]
+    pub silent: bool,
+    /// 401: the credentials have expired.
+    #[serde(skip_serializing_if = "is_false")]
+    pub credentials_expired: bool,
+    /// Nothing is made: a limit was reached, in these words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota_exceeded: Option<String>,
+    /// Only this call is answered so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<HostCall>,
+}
+
+/// A call of a driver to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostCall {
+    /// Machines are listed.
+    List,
+    /// A machine is made.
+    Create,
+    /// A machine is looked at.
+    Get,
+    /// A machine is removed.
+    Delete,
+    /// The switch of a machine is turned.
+    Power,
+    /// The console of a machine is read.
+    Console,
+    /// Anything about load balancers.
+    LoadBalancer,
+    /// Anything else.
+    Other,
+}
+
+impl Scripted for Faults {}
+impl Scripted for HostFaults {}
+
+/// Faults in a file.
+pub trait Scripted: Clone + Default + PartialEq + Serialize + DeserializeOwned {
+    /// Reads faults. A missing file has none; one that cannot be understood is an error.
+    fn read(path: &Path) -> io::Result<Self> {
         let text = match fs_err::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             text => text?,
@@ -57,7 +113,7 @@ impl Faults {
     }
 
     /// These faults with one set to `value`: JSON, or text as it stands.
-    pub fn with(&self, name: &str, value: &str) -> Result<Self, FaultError> {
+    fn with(&self, name: &str, value: &str) -> Result<Self, FaultError> {
         let wrong = |reason: String| FaultError { name: name.to_owned(), reason };
         let mut faults = serde_json::to_value(self).map_err(|error| wrong(error.to_string()))?;
         // A text may look like a number, and a number is no text; the type decides.
@@ -73,8 +129,8 @@ impl Faults {
         Err(wrong(last.unwrap_or_default()))
     }
 
-    /// Replaces the file of a machine; no faults are no file.
-    pub fn write(&self, path: &Path) -> Result<(), HomeError> {
+    /// Replaces the file; no faults are no file.
+    fn write(&self, path: &Path) -> Result<(), HomeError> {
         let unwritable = |source| HomeError::Write { path: path.to_owned(), source };
         if *self == Self::default() {
             return match fs_err::remove_file(path) {
@@ -87,7 +143,7 @@ impl Faults {
     }
 
     /// Those that are set, as name and value.
-    pub fn set(&self) -> Vec<(String, String)> {
+    fn set(&self) -> Vec<(String, String)> {
         match serde_json::to_value(self) {
             Ok(serde_json::Value::Object(faults)) => {
                 faults.into_iter().map(|(name, value)| (name, value.to_string())).collect()
@@ -95,7 +151,9 @@ impl Faults {
             _ => Vec::new(),
         }
     }
+}
 
+impl Faults {
     /// How much longer a boot takes.
     pub fn slow_boot(&self) -> Duration {
         Duration::from_secs(self.slow_boot_seconds)
@@ -142,6 +200,16 @@ mod tests {
         fs_err::write(&path, r#"{"neverBots": true}"#).unwrap();
         let error = Faults::read(&path).unwrap_err().to_string();
         assert!(error.contains("neverBots") && error.contains("faults.json"), "{error}");
+    }
+
+    #[test]
+    fn the_host_has_faults_of_its_own() {
+        let faults = HostFaults::default().with("throttledSeconds", "3").unwrap();
+        let faults = faults.with("only", "create").unwrap();
+        assert_eq!((faults.throttled_seconds, faults.only), (3, Some(HostCall::Create)));
+        let error = faults.with("only", "everything").unwrap_err().to_string();
+        assert!(error.contains("create") && error.contains("load-balancer"), "{error}");
+        assert!(faults.with("neverBoots", "true").is_err(), "that is a machine's");
     }
 
     #[test]

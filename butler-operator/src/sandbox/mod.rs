@@ -8,6 +8,7 @@
 //! - [`place`]: the directory of a sandbox
 //! - [`platform`]: the management plane: identities, ports, flags, objects
 //! - [`supervisor`]: one process that owns all others; started, asked and stopped from outside
+//! - `stored`: what a sandbox that does not run has on disk
 //! - [`socket`]: how host and supervisor are spoken to
 
 mod error;
@@ -19,7 +20,9 @@ pub mod node;
 pub mod place;
 pub mod platform;
 pub mod socket;
+mod stored;
 pub mod supervisor;
 
 pub use error::{DEFAULT_NAME, Report, SandboxError};
 pub use place::{Composition, Place};
+pub use stored::Stored;

@@ -11,7 +11,8 @@
 //! | `network.json`, `ports.json` | addresses that are kept |
 //! | `pki/`, `etcd/` | the management plane |
 //! | `machines/`, `load-balancers/`, `images.json`, `host.ndjson`, `discovery/` | the host's |
-//! | `supervisor.log`, `logs/` | what the parts say |
+//! | `supervisor.log`, `logs/` | what the parts say; `logs/calls.log` has every call to the host |
+//! | `faults.json`, `faults/` | what goes wrong on purpose: with the host, with machines to come |
 
 use std::{
     io,
@@ -114,6 +115,8 @@ impl Place {
         machines = "machines";
         /// Logs of the parts.
         logs = "logs";
+        /// What goes wrong with the host on purpose.
+        host_faults = "faults.json";
         /// The supervisor's own log.
         supervisor_log = "supervisor.log";
     }
@@ -136,6 +139,11 @@ impl Place {
         }
         make_private_dir(&self.dir)?;
         Ok(write_private(&self.kind(), format!("{}\n", Composition::MACHINES).as_bytes())?)
+    }
+
+    /// What goes wrong on purpose with a machine that is still to be made.
+    pub fn faults_ahead(&self, machine: &str) -> PathBuf {
+        self.dir.join("faults").join(format!("{machine}.json"))
     }
 
     /// The log of a part.

@@ -57,11 +57,19 @@ pub enum CallError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// No answer came in time.
+    #[error("no answer from `{}` within {} s", path.display(), LIMIT.as_secs())]
+    Late {
+        /// The socket.
+        path: PathBuf,
+    },
     /// The answer is an error.
     #[error("the answer is {status}")]
     Refused {
         /// HTTP's word for it.
         status: StatusCode,
+        /// How long the server wants to be left in peace.
+        retry_after: Option<Duration>,
         /// What was said.
         body: Vec<u8>,
     },
@@ -137,7 +145,7 @@ impl Client {
         body: &impl Serialize,
     ) -> Result<R, CallError> {
         let call = async { self.read(self.send(method, target, body).await?).await };
-        let late = |_| self.broken(format!("no answer within {} s", LIMIT.as_secs()));
+        let late = |_| CallError::Late { path: self.path.clone() };
         let bytes = tokio::time::timeout(LIMIT, call).await.map_err(late)??;
         serde_json::from_slice(&bytes).map_err(|error| self.broken(error))
     }
@@ -147,7 +155,7 @@ impl Client {
         &self,
         target: &str,
     ) -> Result<BoxStream<'static, R>, CallError> {
-        let late = |_| self.broken(format!("no answer within {} s", LIMIT.as_secs()));
+        let late = |_| CallError::Late { path: self.path.clone() };
         let body = tokio::time::timeout(LIMIT, self.send(Method::GET, target, &())).await.map_err(late)??;
         let lines = futures::stream::unfold((body, Vec::new()), |(mut body, mut buffer)| async move {
             loop {
@@ -186,7 +194,10 @@ impl Client {
         if status.is_success() {
             return Ok(answer.into_body());
         }
-        Err(CallError::Refused { status, body: self.read(answer.into_body()).await? })
+        let seconds =
+            answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after = seconds.map(Duration::from_secs);
+        Err(CallError::Refused { status, retry_after, body: self.read(answer.into_body()).await? })
     }
 
     async fn read(&self, body: Incoming) -> Result<Vec<u8>, CallError> {

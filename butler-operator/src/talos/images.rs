@@ -15,7 +15,12 @@ use super::config::{ConfigOptions, Provider, TalosVersion, Topology};
 /// Installer and Kubernetes. None where machines are not ours: in the KIND cluster of `local`.
 pub fn images(config: &Config) -> Vec<Image> {
     let Some(options) = options(config) else { return Vec::new() };
-    options.images().iter().map(|reference| Image::of(reference)).collect()
+    let installer = options.installer();
+    let image = |reference: &String| {
+        let schematic = options.schematic.clone().filter(|_| *reference == installer);
+        Image { schematic, ..Image::of(reference) }
+    };
+    options.images().iter().map(image).collect()
 }
 
 /// What decides the images of a cluster; the rest is not known before machines exist.

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use butler_core::{
-    pki::{Authority, Leaf, PkiError, Usage},
+    pki::{Authority, Leaf, PkiError, TOLERANCE, Usage, valid_from},
     redact::Secret,
 };
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
@@ -28,9 +28,8 @@ pub fn admin(
         organization: Some("system:masters".to_owned()),
         names: Vec::new(),
         usage: Usage::Client,
-        // A server whose clock is a little behind takes it too.
-        not_before: now - SignedDuration::from_secs(10),
-        life,
+        not_before: valid_from(now),
+        life: life + TOLERANCE,
     })?;
     let user = format!("admin@{cluster}");
     let config = json!({

@@ -10,7 +10,7 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE},
 };
 use butler_core::{
-    pki::{Authority, KeyKind, PkiError, PrivateKey},
+    pki::{Authority, KeyKind, PkiError, PrivateKey, valid_from},
     redact::Secret,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -93,10 +93,10 @@ impl CertificateAndKey {
 }
 
 impl SecretsBundle {
-    /// Makes the secrets of a new cluster; its authorities begin to live `now`.
+    /// Makes the secrets of a new cluster; its authorities live from `now`, and a while before.
     pub fn generate(now: Timestamp) -> Result<Self, DocumentError> {
         let authority = |field, kind, organization| {
-            Authority::generate(kind, organization, now, AUTHORITY_LIFE)
+            Authority::generate(kind, organization, valid_from(now), AUTHORITY_LIFE)
                 .map(|authority| CertificateAndKey::of(&authority))
                 .map_err(|source| DocumentError::Certificate { document: Document::Secrets, field, source })
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use butler_core::{
-    pki::{Leaf, Usage},
+    pki::{Leaf, Usage, valid_from},
     redact::Secret,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -56,7 +56,7 @@ impl Talosconfig {
             organization: Some("os:admin".to_owned()),
             names: Vec::new(),
             usage: Usage::Client,
-            not_before: now,
+            not_before: valid_from(now),
             life: CLIENT_LIFE,
         };
         let issued = authority.issue(&leaf).map_err(wrong)?;

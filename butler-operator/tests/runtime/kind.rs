@@ -16,6 +16,7 @@ use butler_core::{
 };
 use butler_operator::{
     parts::Parts,
+    process::Guard,
     runtime::{
         KindRuntime, KindRuntimeOptions, Runtime, RuntimeError, TemporaryCluster,
         kind::{DEFAULT_NAME, LocalOptions},
@@ -36,8 +37,10 @@ version) cat $S/version.json; [ ! -e $S/off ] || { echo "Cannot connect to the D
 context) printf '{"Name":"default","Endpoints":{"docker":{"Host":"unix://%s/docker.sock"}}}\n' $S ;;
 info) printf '{"DockerRootDir":"%s"}\n' "$(cat $S/root)" ;;
 ps) [ ! -e $S/inspect.json ] || echo f00d ;;
-inspect) cat $S/inspect.json ;;
+inspect) [ ! -e $S/coming ] || { rm $S/coming; echo "No such container" >&2; exit 1; }; cat $S/inspect.json ;;
 start) sed -i 's/"Running":false/"Running":true/' $S/inspect.json ;;
+image) [ ! -e $S/no-image ] || { echo "No such image" >&2; exit 1; } ;;
+pull) rm $S/no-image; [ ! -e $S/no-way ] || { echo "dial tcp: lookup registry-1.docker.io: no such host" >&2; exit 1; } ;;
 network) echo '[{"IPAM":{"Config":[{"Subnet":"172.20.0.0/16"}]}}]' ;;
 exec)
     shift
@@ -72,7 +75,7 @@ create)
     [ ! -e $S/inspect.json ] || { echo "ERROR: node(s) already exist for a cluster with the name \"$name\"" >&2; exit 1; }
     owner=$(sed -n 's/.*"hostPath": "\(.*\/owner\)".*/\1/p' $config)
     printf '[{"Name":"/%s-control-plane","State":{"Running":true},"Mounts":[{"Source":"%s"}]}]' $name $owner >$S/inspect.json
-    [ ! -e $S/breaks ] || { echo "ERROR: failed to create cluster: could not pull image" >&2; exit 1; }
+    [ ! -e $S/breaks ] || { echo "ERROR: failed to create cluster: the node did not come up" >&2; exit 1; }
     cp $S/kubeconfig $kubeconfig ;;
 export) cp $S/kubeconfig $kubeconfig ;;
 delete) rm -f $S/inspect.json $kubeconfig ;;
@@ -140,6 +143,7 @@ impl Machine {
             endpoint_host: None,
             local: None,
             parts: Arc::new(Parts::new(&environment, &Home::resolve(&environment)?)),
+            guard: Guard::start(&environment)?,
             environment,
         })
     }
@@ -224,10 +228,9 @@ async fn a_cluster_is_made_furnished_used_again_and_deleted() -> Result<()> {
         assert!(error.to_string().contains(&machine.path("runs/a").display().to_string()), "{error}");
         assert!(error.hints().contains(&"kind delete cluster --name butler-bootstrap".to_owned()));
     }
-    assert_eq!(
-        other.remove(&Reporter::null()).await.err().map(|error| error.code()),
-        Some(Code::ClusterNotOurs)
-    );
+    other.remove(&Reporter::null()).await?;
+    assert!(machine.path("inspect.json").exists(), "what is another's is left alone");
+    assert!(!machine.path("runs/b").exists());
 
     runtime.remove(&Reporter::null()).await?;
     assert!(!machine.path("inspect.json").exists() && !machine.path("runs/a").exists());
@@ -248,13 +251,16 @@ async fn what_was_not_finished_or_stopped_is_brought_to_life() -> Result<()> {
     let machine = Machine::new()?;
     std::fs::copy(plane.kubeconfig(), machine.path("kubeconfig"))?;
     machine.write("breaks", "")?;
-    let error = ensure(&machine.runtime("a")?).await.expect_err("the image cannot be pulled");
+    let error = ensure(&machine.runtime("a")?).await.expect_err("kind fails");
     assert_eq!(error.code(), Code::EngineFailed);
-    assert!(error.to_string().contains("could not pull image"), "{error}");
+    assert!(error.to_string().contains("the node did not come up"), "{error}");
     std::fs::remove_file(machine.path("breaks"))?;
     assert!(machine.path("inspect.json").exists(), "half a cluster is left");
+    // The engine lists a container a moment before it knows it.
+    machine.write("coming", "")?;
     let (cluster, warnings) = ensure(&machine.runtime("a")?).await?;
     assert!(!cluster.reused && warnings[0].contains("not finished"), "{warnings:?}");
+    assert!(!machine.path("coming").exists());
 
     let stopped = machine.read("inspect.json")?.replace("true", "false");
     machine.write("inspect.json", &stopped)?;
@@ -296,8 +302,8 @@ async fn a_local_cluster_publishes_the_console_and_stays() -> Result<()> {
     let mounts = config["nodes"][0]["extraMounts"].as_array().context("mounts")?;
     assert!(mounts.iter().any(|mount| mount["containerPath"] == "/var/run/docker.sock"), "{mounts:?}");
     assert_eq!(
-        runtime.load_balancer_pool().await?,
-        (("172.20.255.200".parse()?, "172.20.255.250".parse()?), true)
+        runtime.load_balancer_pool(&Reporter::null()).await?,
+        Some(("172.20.255.200".parse()?, "172.20.255.250".parse()?))
     );
 
     runtime.remove(&Reporter::null()).await?;
@@ -357,5 +363,82 @@ async fn kind_and_settings_are_looked_at_before_anything_is_made() -> Result<()>
         assert_eq!((error.code(), error.kind()), (Code::RuntimeSettings, ErrorKind::Invalid), "{error}");
     }
     assert!(!machine.path("runs").exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_image_that_is_missing_is_pulled_or_named() -> Result<()> {
+    let (plane, ..) = api_server().await?;
+    let machine = Machine::new()?;
+    std::fs::copy(plane.kubeconfig(), machine.path("kubeconfig"))?;
+    machine.write("no-image", "")?;
+    machine.write("no-way", "")?;
+    let error = ensure(&machine.runtime("a")?).await.expect_err("there is no way to the registry");
+    assert_eq!((error.code(), error.kind()), (Code::NodeImageMissing, ErrorKind::Failed));
+    assert_eq!(
+        error.to_string(),
+        "`docker` has no image `kindest/node:v1.34.4` and cannot pull it: \
+         dial tcp: lookup registry-1.docker.io: no such host"
+    );
+    assert_eq!(error.hints()[0], "docker pull kindest/node:v1.34.4");
+    assert!(!machine.path("inspect.json").exists(), "kind was not even asked");
+
+    std::fs::remove_file(machine.path("no-way"))?;
+    machine.write("no-image", "")?;
+    ensure(&machine.runtime("a")?).await?;
+    assert!(!machine.path("no-image").exists(), "it was pulled");
+    Ok(())
+}
+
+/// A `kind` that never ends, and says who it is.
+const SLOW_KIND: &str = r#"#!/bin/sh
+[ "$1" = version ] && { echo "kind v0.33.0 go1.26.3 linux/amd64"; exit; }
+echo $$ >@STATE@/kind.pid
+/bin/sleep 1000
+"#;
+
+#[tokio::test]
+async fn kind_ends_with_whoever_asked_for_it() -> Result<()> {
+    let machine = Machine::new()?;
+    machine.program("kind", SLOW_KIND)?;
+    let runtime = machine.runtime("a")?;
+    let group = || -> Result<i32> { Ok(machine.read("kind.pid")?.trim().parse()?) };
+    let nobody = Reporter::null();
+    tokio::select! {
+        made = runtime.ensure(&nobody) => anyhow::bail!("it cannot have been made: {made:?}"),
+        begun = butler_tests::eventually("kind runs", std::time::Duration::from_secs(60), async || {
+            Ok(group().is_ok())
+        }) => begun?,
+    }
+    // Its own child is a member of its group.
+    let gone = |group: i32| -> Result<bool> {
+        let group = rustix::process::Pid::from_raw(group).context("a group")?;
+        Ok(rustix::process::test_kill_process_group(group).is_err())
+    };
+    butler_tests::eventually("kind and its child are gone", std::time::Duration::from_secs(60), async || {
+        gone(group()?)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn what_the_engine_made_after_a_cut_is_replaced() -> Result<()> {
+    let (plane, ..) = api_server().await?;
+    let machine = Machine::new()?;
+    std::fs::copy(plane.kubeconfig(), machine.path("kubeconfig"))?;
+    let runtime = machine.runtime("a")?;
+    // An attempt was cut off; what it had asked for comes while the next one asks again.
+    std::fs::create_dir_all(machine.path("runs/a"))?;
+    machine.write("runs/a/owner", "")?;
+    let late = KIND.replace(
+        "create)\n",
+        "create)\n    [ -e $S/came ] || { touch $S/came; printf '[{\"Name\":\"/x\",\"State\":{\"Running\":true},\"Mounts\":[{\"Source\":\"'$S/runs/a/owner'\"}]}]' >$S/inspect.json; }\n",
+    );
+    machine.program("kind", &late)?;
+    let (cluster, _) = ensure(&runtime).await?;
+    assert!(!cluster.reused);
+    let log = machine.read("log")?;
+    assert_eq!(log.matches("kind docker create").count(), 2, "{log}");
+    assert_eq!(log.matches("kind docker delete").count(), 1, "{log}");
     Ok(())
 }

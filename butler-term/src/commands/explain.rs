@@ -42,16 +42,12 @@ fn page(code: Code, width: usize) -> String {
     let page = code.page();
     let (heading, dim) = (theme::HEADING, theme::DIM);
     let mut out = format!("{heading}{code}{heading:#}  {}\n\n{}\n", page.title, wrap(page.text, width));
-    let retry =
-        if code.kind().is_retryable() { "may work on the next try" } else { "does not pass by itself" };
-    out += &format!(
-        "\n{dim}Class {:?}, exit status {}; {retry}.{dim:#}\n",
-        code.kind(),
-        code.kind().exit_code()
-    );
-    if !page.next.is_empty() {
-        out += &format!("\n{heading}Next{heading:#}\n");
-        page.next.iter().for_each(|step| out += &format!("  {step}\n"));
+    let (class, exit) = (code.kind(), code.kind().exit_code());
+    out += &format!("\n{}\n", wrap(page.outlook.text(), width));
+    out += &format!("{dim}Class {class:?}, exit status {exit}.{dim:#}\n");
+    for (name, lines) in [("Evidence", page.evidence), ("Next", page.next)] {
+        out += &format!("\n{heading}{name}{heading:#}\n");
+        lines.iter().for_each(|line| out += &format!("  {line}\n"));
     }
     out
 }
@@ -113,12 +109,14 @@ impl Render for Page {
 impl Serialize for Page {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (code, page) = (self.0, self.0.page());
-        let mut map = serializer.serialize_map(Some(6))?;
+        let mut map = serializer.serialize_map(Some(8))?;
         map.serialize_entry("code", &code.to_string())?;
         map.serialize_entry("class", &code.kind())?;
         map.serialize_entry("exitCode", &code.kind().exit_code())?;
         map.serialize_entry("title", page.title)?;
         map.serialize_entry("text", page.text)?;
+        map.serialize_entry("outlook", &page.outlook)?;
+        map.serialize_entry("evidence", page.evidence)?;
         map.serialize_entry("next", page.next)?;
         map.end()
     }

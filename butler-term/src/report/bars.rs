@@ -89,6 +89,11 @@ impl Consumer for Bars<'_> {
                 Level::Debug if self.ui.verbosity() > 0 => self.say(format_args!("  {message}")),
                 Level::Debug => {}
             },
+            EventKind::Stalled(stall) => {
+                let text = stall.lines().join("\n    ");
+                self.say(format_args!("{0}!{0:#} {text}", theme::WARNING));
+            }
+            EventKind::Moving {} => self.say(format_args!("  moving again")),
             EventKind::Intent { step, .. } if self.ui.verbosity() > 0 => {
                 self.say(format_args!("  → {step}"));
             }

@@ -141,6 +141,11 @@ impl Lines {
                 };
                 Some((*level, text))
             }
+            EventKind::Stalled(stall) => {
+                let text = stall.lines().join("\n             ");
+                Some((Level::Warn, format!("{warn}!{warn:#} {text}")))
+            }
+            EventKind::Moving {} => Some((Level::Info, "  moving again".to_owned())),
             EventKind::Intent { step, .. } => Some((Level::Debug, format!("→ {step}"))),
             EventKind::Result { step, .. } => Some((Level::Debug, format!("← {step}"))),
             // The command tells how the run ended; the rest is for machines.
@@ -230,6 +235,27 @@ mod tests {
         10:11:42 … Waiting: still running after 10 s, download etcd 12% (1.00 MiB of 8.00 MiB)
         10:11:58 … Waiting: still running after 26 s, download etcd 12% (1.00 MiB of 8.00 MiB)
         ");
+    }
+
+    #[test]
+    fn a_stall_is_told_with_what_shows_it_and_what_helps_and_under_quiet_too() {
+        let stall = butler_core::event::Stall {
+            code: "BTL-2031".into(),
+            what: "machine `a` has no address".into(),
+            evidence: vec!["the provider says that it is being made".into()],
+            next: vec!["butleradm machine console a".into()],
+            seconds: 20,
+        };
+        let kinds = || vec![EventKind::Stalled(stall.clone()), EventKind::Moving {}];
+        insta::assert_snapshot!(lines(Level::Info, kinds()), @r"
+        10:11:13 ! stalled for 20 s: machine `a` has no address (BTL-2031)
+                     the provider says that it is being made
+                     next: butleradm machine console a
+        10:11:14   moving again
+        10:11:24 … still running
+        10:11:39 … still running
+        ");
+        assert!(lines(Level::Warn, kinds()).contains("BTL-2031"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use butler_tests::{Env, Invocation, Pty, Signal};
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The example program, which cargo builds beside this test.
-fn ask(env: &Env, args: &[&str]) -> Result<Invocation> {
+pub(crate) fn ask(env: &Env, args: &[&str]) -> Result<Invocation> {
     let test = std::env::current_exe()?;
     let target = test.parent().and_then(std::path::Path::parent).context("where is the target directory?")?;
     let program: PathBuf = target.join("examples/ask");

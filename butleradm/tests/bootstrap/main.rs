@@ -1,9 +1,13 @@
 //! `butleradm bootstrap` with real parts: a management cluster on simulated machines, made, interrupted,
 //! taken up again and removed.
 
+mod bad;
 mod ends;
+mod engine;
 mod makes;
 mod refuses;
+mod verbs;
+mod workflows;
 
 use std::{
     os::unix::fs::{PermissionsExt, symlink},

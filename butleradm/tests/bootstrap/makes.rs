@@ -11,6 +11,7 @@ use super::{LIMIT, Lab, example_path, mode};
 fn one_machine_becomes_a_cluster_and_nothing_again() -> Result<()> {
     let lab = Lab::new()?;
     let config = lab.config("solo", "single-node")?;
+    let _plan = lab.bootstrap(&["plan", "--config", &config, "--out", "plan.json"]).run()?.success()?;
     let run = lab.bootstrap(&["--config", &config, "--events", "ndjson"]).run()?.success()?;
     let events: Vec<Value> = run.stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let numbers: Vec<u64> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
@@ -35,6 +36,16 @@ fn one_machine_becomes_a_cluster_and_nothing_again() -> Result<()> {
     ensure!(!lab.run_dir()?.join("temporary").exists(), "the temporary control plane is left");
     secrets_are_kept(&lab)?;
 
+    // The plan of before does not hold any more, and says why: so it would with a run of somebody else.
+    let planned =
+        lab.bootstrap(&["run", "--config", &config, "--plan", "plan.json"]).run()?.failed_with(1)?;
+    let id = lab.run_dir()?.file_name().context("a name")?.to_string_lossy().into_owned();
+    let words = [
+        "BTL-2006: 2 things changed".to_owned(),
+        format!("machine `solo-cp-0` exists at the provider now, of `{id}`"),
+        format!("run `{id}` makes this cluster now, and is Succeeded"),
+    ];
+    ensure!(words.iter().all(|words| planned.stderr.replace(']', "").contains(words)), "{planned}");
     let again = lab.bootstrap(&["--config", &config]).run()?.failed_with(1)?;
     ensure!(again.stderr.contains("BTL-2014") && again.stderr.contains("bootstrap destroy"), "{again}");
     let resumed = lab.bootstrap(&["resume", "solo"]).run()?.failed_with(1)?;

@@ -11,14 +11,15 @@ use butler_core::{
     bootstrap::{
         addons::{AddonInput, plan_addons},
         config, objects,
-        plan::{Plan, PlanInput, World, plan},
+        plan::{Plan, PlanInput, Taken, World, plan},
     },
     settings::Environment,
 };
-use butler_operator::talos::images::images;
+use butler_operator::{addons::known_digests, talos::images::images};
 use butler_tests::{
     Env, Invocation, filters,
-    http::{HttpServer, Reply},
+    host::FakeHost,
+    http::{HttpServer, Reply, Request},
 };
 use regex::Regex;
 use serde_json::json;
@@ -43,6 +44,7 @@ fn planned(path: &Path) -> Result<Plan> {
         bootstrap: objects::cluster_bootstrap(&config).spec,
         provider: objects::provider_config(&config, &objects::provider_name(&config)).spec,
         multi_tenancy: config.multi_tenancy_mode.clone(),
+        no_catalog: !config.catalog,
         network_pool: config.network_pool.as_ref().map(|pool| (pool.name.clone(), pool.spec.clone())),
         offered: Default::default(),
     });
@@ -51,9 +53,28 @@ fn planned(path: &Path) -> Result<Plan> {
         config: &config,
         addons: &addons,
         images: images(&config),
+        digests: known_digests(&addons, None),
         past: Vec::new(),
         world,
     }))
+}
+
+/// A plan without what changes with every version of this program and of Kubernetes, and with everything
+/// else as it is: ids and versions of others are what a plan is read for.
+fn masked(mut plan: Plan) -> Plan {
+    let ours = env!("CARGO_PKG_VERSION");
+    plan.world.program_version = None;
+    for chart in plan.charts.iter_mut().filter(|chart| chart.source == "this program") {
+        chart.version = Some("[VERSION]".to_owned());
+        chart.sha256 = chart.sha256.take().map(|_| "[SHA-256]".to_owned());
+    }
+    for image in &mut plan.images {
+        if image.name.contains("/butleradm:") {
+            image.name = image.name.replace(ours, "[VERSION]");
+        }
+        image.name = filters::kubernetes(&image.name);
+    }
+    plan
 }
 
 #[test]
@@ -62,8 +83,7 @@ fn every_example_has_the_plan_in_the_repository() -> Result<()> {
     let update = Environment::capture().has("BUTLER_UPDATE_DOCS");
     let mut wrong = Vec::new();
     for name in EXAMPLES {
-        let made = serde_json::to_string_pretty(&planned(&example(name))?)? + "\n";
-        let made = filters::apply(&made);
+        let made = serde_json::to_string_pretty(&masked(planned(&example(name))?))? + "\n";
         let path = dir.join(format!("{name}.json"));
         if update {
             fs::create_dir_all(&dir)?;
@@ -99,10 +119,10 @@ fn the_plan_of_the_sandbox_reads_well() -> Result<()> {
     ProvisioningMachines              3 s    make machines at the provider and wait for their addresses
     ConfiguringTalos                  4 s    give every machine its Talos configuration
     BootstrappingCluster              10 s   start etcd and Kubernetes, and fetch the kubeconfig
-    InstallingAddons/butler-crds      3 s    install Butler's definitions
-    InstallingAddons/provider-config  1 s    install the provider for tenants
-    InstallingAddons/butler-addons    1 s    install settings and catalog
-    InstallingAddons/butler           1 s    install the namespace of the platform
+    InstallingAddons/butler-crds      3 s    Butler's kinds are defined
+    InstallingAddons/provider-config  1 s    tenants have a provider
+    InstallingAddons/butler-addons    1 s    settings and catalog are there
+    InstallingAddons/butler           1 s    the platform has its namespace
     Pivoting                          5 s    hand the objects of the run over to the management cluster
     SavingCredentials                 1 s    write kubeconfig and talosconfig for you
     StartingControllers               1 s    start Butler's controllers beside the simulated machines
@@ -131,16 +151,21 @@ fn the_plan_of_the_sandbox_reads_well() -> Result<()> {
     management  ProviderConfig            butler-system  sandbox
     management  Namespace                 -              butler-tenants
     management  ButlerConfig              -              butler
+    management  MachineRequest            butler-system  sandbox-cp-0
+    management  ClusterBootstrap          butler-system  sandbox
 
     IMAGE                                            DIGEST
-    ghcr.io/siderolabs/installer:v1.11.5             -
-    ghcr.io/siderolabs/kubelet:v1.34.N               -
-    registry.k8s.io/kube-apiserver:v1.34.N           -
-    registry.k8s.io/kube-controller-manager:v1.34.N  -
-    registry.k8s.io/kube-scheduler:v1.34.N           -
+    ghcr.io/siderolabs/installer:v1.11.5             unknown until pulled
+    ghcr.io/siderolabs/kubelet:v1.34.N               unknown until pulled
+    registry.k8s.io/kube-apiserver:v1.34.N           unknown until pulled
+    registry.k8s.io/kube-controller-manager:v1.34.N  unknown until pulled
+    registry.k8s.io/kube-scheduler:v1.34.N           unknown until pulled
 
     Seen
       Configuration      sha256:…
+      Machines           none
+      Load balancers     none
+      Runs               none
     ");
     Ok(())
 }
@@ -182,6 +207,23 @@ fn a_plan_is_written_for_its_owner_alone_and_whole() -> Result<()> {
     Ok(())
 }
 
+/// Answers what only looks, and refuses the rest.
+fn read_only(request: &Request) -> Reply {
+    let machine = |name: &str| {
+        json!({ "id": format!("sandbox://s/{name}"), "name": name, "state": "running",
+                "ownership": { "owner": "somebody", "object": "n.x" }, "addresses": [] })
+    };
+    let balancer = json!({ "id": "lb", "name": "sandbox-ha", "endpoint": null, "ready": true, "targets": 0,
+                           "ownership": { "owner": "somebody", "object": "n.lb" } });
+    match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/v1/machines") => {
+            Reply::json(&json!([machine("sandbox-ha-cp-1"), machine("sandbox-cp-0"), machine("other")]))
+        }
+        ("GET", "/v1/load-balancers") => Reply::json(&json!([balancer])),
+        _ => Reply::status(403, "no"),
+    }
+}
+
 #[test]
 fn planning_changes_nothing_anywhere() -> Result<()> {
     let env = Env::new()?;
@@ -205,16 +247,79 @@ fn planning_changes_nothing_anywhere() -> Result<()> {
     let text = lines.collect::<Vec<_>>().join("\n").replace("topology: ha", "topology: single-node");
     ensure!(!text.contains("vip:") && text.contains("single-node"), "the example has another shape");
     fs::write(&harvester, text)?;
-    for config in [example("sandbox"), example("sandbox-ha"), example("local"), harvester] {
-        let planned = bootstrap_plan(&env, &config, &["-o", "json"])
+    let plan_of = |config: &Path| -> Result<Plan> {
+        let planned = bootstrap_plan(&env, config, &["-o", "json"])
             .env("KUBECONFIG", &kubeconfig)
             .env("HTTPS_PROXY", server.url())
             .env("HTTP_PROXY", server.url());
-        Plan::from_json(&planned.run()?.success()?.stdout)?;
+        Ok(Plan::from_json(&planned.run()?.success()?.stdout)?)
+    };
+    for config in [example("sandbox"), example("sandbox-ha"), example("local"), harvester] {
+        plan_of(&config)?;
     }
-    let changing: Vec<_> = server.requests().into_iter().filter(|request| request.method != "GET").collect();
-    assert!(changing.is_empty(), "{changing:?}");
     assert!(!env.butler_home().exists(), "a plan leaves nothing in the home");
+
+    // A provider that answers is asked, and for nothing but lists.
+    let home = env.butler_home();
+    let host = FakeHost::start(&home.join("sandbox/sandbox-ha"), read_only)?;
+    let world = plan_of(&example("sandbox-ha"))?.world;
+    let taken = |name: &str| Some(vec![Taken { name: name.to_owned(), owner: Some("somebody".to_owned()) }]);
+    assert_eq!((world.machines, world.load_balancers), (taken("sandbox-ha-cp-1"), taken("sandbox-ha")));
+    let asked = host.requests();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    let changing: Vec<_> =
+        asked.into_iter().chain(server.requests()).filter(|request| request.method != "GET").collect();
+    assert!(changing.is_empty(), "{changing:?}");
+    drop(host);
+    assert_eq!(files(&home)?, ["sandbox", "sandbox/sandbox-ha", "sandbox/sandbox-ha/lock"]);
+
+    // One that refuses us keeps nobody from planning, and is told.
+    let _host = FakeHost::start(&home.join("sandbox/sandbox-ha"), |_| {
+        Reply::typed(403, "application/json", r#"{"class":"auth","message":"who are you?"}"#)
+    })?;
+    let world = plan_of(&example("sandbox-ha"))?.world;
+    assert_eq!(world.machines, None);
+    assert!(world.unseen["machines"].contains("who are you?"), "{:?}", world.unseen);
+    Ok(())
+}
+
+/// Everything below a directory, by its path in there.
+fn files(dir: &Path) -> Result<Vec<String>> {
+    let (mut found, mut dirs) = (Vec::new(), vec![dir.to_owned()]);
+    while let Some(next) = dirs.pop() {
+        for entry in fs::read_dir(next)? {
+            let path = entry?.path();
+            found.push(path.strip_prefix(dir)?.display().to_string());
+            if path.is_dir() {
+                dirs.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[test]
+fn a_secret_is_compared_and_never_written() -> Result<()> {
+    let env = Env::new()?;
+    let plan_path = env.work_dir().join("plan.json");
+    let run = |args: &[&str], password: &str| {
+        let command = env.command(env!("CARGO_BIN_EXE_butleradm")).args(["bootstrap"]).args(args);
+        let command = command.arg("--config").arg(example("nutanix")).env("PATH", env.work_dir());
+        command.env("NUTANIX_USERNAME", "svc").env("NUTANIX_PASSWORD", password).run()
+    };
+    let _written = run(&["plan", "--out", "plan.json"], "hunter2")?.success()?;
+    let text = fs::read_to_string(&plan_path)?;
+    assert!(!text.contains("hunter2") && !text.contains("svc"), "{text}");
+    let plan = Plan::from_json(&text)?;
+    assert_eq!(plan.world.secrets.keys().collect::<Vec<_>>(), ["password", "username"]);
+    let dry = ["run", "--dry-run", "--plan", "plan.json", "-o", "name"];
+    let _same = run(&dry, "hunter2")?.success()?;
+    let moved = run(&dry, "hunter3")?.failed_with(1)?;
+    assert!(moved.stderr.contains("the secret `password` has another value"), "{moved}");
+    assert!(moved.stderr.contains("one thing changed") && !moved.stderr.contains("hunter"), "{moved}");
+    // Nobody can compare what is not there.
+    let _unset = run(&dry, "")?.success()?;
     Ok(())
 }
 

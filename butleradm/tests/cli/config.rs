@@ -36,6 +36,9 @@ fn list_shows_where_each_value_comes_from() -> Result<()> {
     request-timeout  5s      environment BUTLER_REQUEST_TIMEOUT
     tools.dir        -       default
     tools.download   false   [TEMP]/butler/config.toml:5:12
+    tui.keys         -       default
+    tui.mouse        false   default
+    tui.theme        auto    default
     ");
     let json = config(&env, &["list", "-o", "json"]).run()?.success()?.json()?;
     let line =

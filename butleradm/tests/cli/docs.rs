@@ -51,17 +51,54 @@ fn every_command_and_argument_has_help() {
     assert!(found.is_empty(), "no help, or a period at its end: {found:#?}");
 }
 
-/// Whoever follows a hint must not meet a usage error.
+/// Whoever follows a page must not meet a usage error.
 #[test]
 fn commands_that_explain_names_exist() {
-    let steps = Code::ALL.iter().flat_map(|code| code.page().next.iter().map(move |step| (code, *step)));
-    let steps: Vec<_> = steps.filter(|(_, step)| step.starts_with("butleradm ")).collect();
-    assert!(!steps.is_empty(), "no page names a command of this program");
-    for (code, step) in steps {
-        // What follows a comma is for the person.
-        let words = step.split(',').next().unwrap_or_default().split_whitespace();
-        if let Err(error) = Cli::command().try_get_matches_from(words) {
-            assert!(!error.use_stderr(), "{code}: {step}: {error}");
+    let mut tried = 0;
+    for code in Code::ALL {
+        let page = code.page();
+        for line in page.evidence.iter().chain(page.next) {
+            // A line is a command, or has one between backticks; what follows a comma is for the person.
+            let quoted = line.split('`').skip(1).step_by(2);
+            let commands = [line.split(',').next().unwrap_or_default()].into_iter().chain(quoted);
+            for command in commands.filter(|command| command.starts_with("butleradm ")) {
+                tried += 1;
+                if let Err(error) = Cli::command().try_get_matches_from(command.split_whitespace()) {
+                    assert!(!error.use_stderr(), "{code}: {command}: {error}");
+                }
+            }
         }
     }
+    assert!(tried > 0, "no page names a command of this program");
+}
+
+/// A page is found by its code wherever the manual is, and nothing else is in it.
+#[test]
+fn the_manual_of_errors_has_every_code_once_and_no_other() -> Result<()> {
+    let pages = docs::manual(Cli::command())?;
+    let page = pages.iter().find(|page| page.name == "butler-errors.7").context("the page is made")?;
+    let headings = page.content.lines().filter_map(|line| line.strip_prefix(".SS \"BTL\\-"));
+    let found: Vec<_> = headings.filter_map(|rest| rest.get(..4)?.parse::<u16>().ok()).collect();
+    let codes: Vec<_> = Code::ALL.iter().map(|code| *code as u16).collect();
+    assert_eq!(found, codes);
+    Ok(())
+}
+
+/// groff is on every system that has `man`; where there is none, there is nobody to read the page either.
+#[test]
+fn the_manual_of_errors_is_read_without_a_complaint() -> Result<()> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../man/butler-errors.7");
+    let Ok(read) =
+        std::process::Command::new("groff").args(["-man", "-Tascii", "-ww", "-z"]).arg(&page).output()
+    else {
+        let text = std::fs::read_to_string(&page)?;
+        anyhow::ensure!(
+            text.lines().all(|line| !line.starts_with('\'')),
+            "a line begins a command by accident"
+        );
+        return Ok(());
+    };
+    let said = String::from_utf8_lossy(&read.stderr);
+    assert!(read.status.success() && said.is_empty(), "{said}");
+    Ok(())
 }

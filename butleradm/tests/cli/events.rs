@@ -6,8 +6,8 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use butler_core::{
     event::{
-        Change, Event, EventKind, Level, ObjectRef, ObjectStatus, Outcome, Progress, RunId, StatusSnapshot,
-        Unit, schema,
+        Change, Event, EventKind, Level, ObjectRef, ObjectStatus, Outcome, Progress, RunId, Stall,
+        StatusSnapshot, Unit, schema,
     },
     settings::Environment,
 };
@@ -42,6 +42,14 @@ fn kinds() -> Vec<EventKind> {
             phase: Some("A".into()),
             objects: vec![status(None), status(Some("waits"))],
         }),
+        EventKind::Stalled(Stall {
+            code: "BTL-2031".into(),
+            what: "machine `a` has no address".into(),
+            evidence: vec!["it runs".into()],
+            next: Vec::new(),
+            seconds: 20,
+        }),
+        EventKind::Moving {},
         EventKind::Intent { step: "machine/a".into(), data: json!({"cpu": 2}) },
         EventKind::Result { step: "machine/a".into(), data: Value::Null },
     ];

@@ -154,6 +154,7 @@ async fn a_person_makes_looks_at_and_removes_a_machine() -> Result<()> {
     error[BTL-1208]: cannot ask `Type the name to remove machine `cp-0`` without a terminal
 
     hint: repeat with --yes and the name that is asked for
+    hint: butleradm sandbox reset --help
     ");
     let tried = platform.run(&["delete", "cp-0", "--dry-run"]).await?.success()?;
     assert!(tried.stderr.ends_with("nothing was removed (dry run)\n"), "{tried}");

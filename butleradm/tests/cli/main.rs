@@ -3,6 +3,7 @@
 mod bootstrap_config;
 mod bootstrap_plan;
 mod bootstrap_runs;
+mod bootstrap_verbs;
 mod config;
 mod crds;
 mod docs;
@@ -11,4 +12,3 @@ mod machine;
 mod platform;
 mod serve;
 mod tools;
-mod workflows;

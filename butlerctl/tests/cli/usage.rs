@@ -76,6 +76,7 @@ fn a_bad_template_is_named_before_any_work() -> Result<()> {
     error[BTL-1206]: cannot read the JSONPath template at character 9: expected `}`
 
     hint: -o jsonpath='{.items[*].metadata.name}'
+    hint: butlerctl cluster list -o jsonpath={.items[*].metadata.name}
     ");
     Ok(())
 }

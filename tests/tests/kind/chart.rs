@@ -16,7 +16,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::{Cluster, Engine, LIMIT, say};
+use crate::{Cluster, Engine, LIMIT, load, say};
 
 const IMAGE: &str = "butler-test/butleradm";
 const TAG: &str = "local";
@@ -76,17 +76,14 @@ fn mebibytes(text: &str) -> Result<u64> {
 #[tokio::test]
 async fn the_controllers_run_as_pods_change_leaders_and_are_upgraded_and_rolled_back() -> Result<()> {
     let engine = Engine::find()?;
-    let program = engine
-        .environment
-        .path("BUTLER_TEST_BUTLERADM")
-        .context("BUTLER_TEST_BUTLERADM names no program: run `make test-kind`")?;
+    let program = engine.program()?;
     let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts/butler");
     ensure!(chart.join("Chart.yaml").exists(), "there is no chart in `{}`", chart.display());
     let chart = chart.display().to_string();
     let home = tempfile::tempdir()?;
     let cluster = engine.cluster(home.path(), "chart").await?;
     engine.make_image(&program, &format!("{IMAGE}:{TAG}"))?;
-    cluster.load(&format!("{IMAGE}:{TAG}"))?;
+    load(&cluster.name, &[&format!("{IMAGE}:{TAG}")])?;
 
     // The namespace takes nothing but Pods under the restricted rules.
     let restricted = json!({ "metadata": { "name": NAMESPACE, "labels": { "pod-security.kubernetes.io/enforce": "restricted" } } });
@@ -113,12 +110,17 @@ async fn the_controllers_run_as_pods_change_leaders_and_are_upgraded_and_rolled_
         let container = &pod.spec.context("a spec")?.containers[0];
         let rules = container.security_context.as_ref().context("rules")?;
         assert_eq!((rules.read_only_root_filesystem, rules.run_as_non_root), (Some(true), Some(true)));
-        let requested =
-            container.resources.as_ref().and_then(|all| all.requests.as_ref()).context("requests")?;
-        let requested = mebibytes(&requested["memory"].0)?;
+        let resources = container.resources.as_ref().context("resources")?;
+        let requested = mebibytes(&resources.requests.as_ref().context("requests")?["memory"].0)?;
+        let limit = mebibytes(&resources.limits.as_ref().context("limits")?["memory"].0)?;
         let used = counted(&cluster, name).await?;
-        say(format_args!("{name}: {} MiB used of {} MiB requested", used >> 20, requested >> 20));
-        assert!(used < requested, "{name} needs more than it asks for");
+        say(format_args!(
+            "{name}: {:.1} MiB used of {} MiB requested, limit {} MiB",
+            used as f64 / f64::from(1 << 20),
+            requested >> 20,
+            limit >> 20
+        ));
+        assert!(used < requested && requested <= limit, "{name} needs more than it asks for");
     }
 
     eventually("one of them leads", LIMIT, async || Ok(cluster.leader().await?.is_some())).await?;

@@ -3,8 +3,12 @@
 //! What needs a cluster of containers is a file here, and begins with [`Engine::find`]: without an engine
 //! every test fails and says why.
 
+mod bootstrap;
 mod chart;
 mod image;
+mod lab;
+mod local;
+mod refuses;
 mod runtime;
 
 use std::{
@@ -23,6 +27,7 @@ use butler_core::{
 };
 use butler_operator::{
     plane,
+    process::Guard,
     runtime::{KindRuntime, KindRuntimeOptions, Runtime, TemporaryCluster},
 };
 use jiff::Timestamp;
@@ -75,8 +80,21 @@ impl Engine {
             endpoint_host: None,
             local: None,
             parts: Arc::new(butler_tests::parts()?),
+            guard: Guard::start(&environment)?,
             environment,
         })
+    }
+
+    /// `butleradm`, built for release.
+    fn program(&self) -> Result<PathBuf> {
+        let program = self.environment.path("BUTLER_TEST_BUTLERADM");
+        program.context("BUTLER_TEST_BUTLERADM names no program: run `make test-kind`")
+    }
+
+    /// Where charts and manifests of addons are.
+    fn mirror(&self) -> Result<PathBuf> {
+        let mirror = self.environment.path("BUTLER_KIND_MIRROR");
+        mirror.context("BUTLER_KIND_MIRROR names no directory: run `make test-kind`")
     }
 
     /// A cluster for one test.
@@ -99,22 +117,17 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Puts an image of the engine into the cluster.
-    fn load(&self, image: &str) -> Result<()> {
-        said(Command::new(butler_tests::part("kind")?).args([
-            "load",
-            "docker-image",
-            image,
-            "--name",
-            &self.name,
-        ]))?;
-        Ok(())
-    }
-
     /// Runs helm on the cluster.
     fn helm(&self, args: &[&str]) -> Result<String> {
         said(Command::new(butler_tests::part("helm")?).args(args).env(env::KUBECONFIG, &self.kubeconfig))
     }
+}
+
+/// Puts images of the engine into a cluster.
+fn load(cluster: &str, images: &[&str]) -> Result<()> {
+    let mut kind = Command::new(butler_tests::part("kind")?);
+    said(kind.args(["load", "docker-image", "--name", cluster]).args(images))?;
+    Ok(())
 }
 
 /// Deletes a cluster also when a test fails half way.
@@ -122,14 +135,18 @@ struct Gone {
     name: String,
 }
 
+impl Gone {
+    fn delete(&self) -> Result<()> {
+        let mut kind = Command::new(butler_tests::part("kind")?);
+        said(kind.args(["delete", "cluster", "--name", &self.name, "--kubeconfig", "/dev/null"]))?;
+        Ok(())
+    }
+}
+
 impl Drop for Gone {
     fn drop(&mut self) {
-        if let Ok(kind) = butler_tests::part("kind") {
-            // There is nobody left to tell.
-            let _ = Command::new(kind)
-                .args(["delete", "cluster", "--name", &self.name, "--kubeconfig", "/dev/null"])
-                .output();
-        }
+        // There is nobody left to tell.
+        let _ = self.delete();
     }
 }
 

@@ -67,8 +67,9 @@ async fn a_cluster_is_made_used_again_after_a_stop_refused_to_others_and_removed
             && status.replicas == Some(2))
     })
     .await?;
-    let ((first, last), told) = runtime.load_balancer_pool().await?;
-    assert!(told && first.octets()[2..] == [255, 200] && last.octets()[2..] == [255, 250], "{first}-{last}");
+    let pool = runtime.load_balancer_pool(&Reporter::null()).await?;
+    let (first, last) = pool.context("a pool")?;
+    assert!(first.octets()[2..] == [255, 200] && last.octets()[2..] == [255, 250], "{first}-{last}");
 
     assert!(KindRuntime::new(options.clone()).ensure(&Reporter::null()).await?.reused);
     engine.docker(&["stop", &node])?;

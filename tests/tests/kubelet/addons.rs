@@ -72,15 +72,15 @@ spec:
 "#;
 
 /// An installer and what it works with.
-struct Bench {
-    cluster: &'static Cluster,
-    namespace: String,
-    env: Env,
-    target: Target,
+pub(crate) struct Bench {
+    pub(crate) cluster: &'static Cluster,
+    pub(crate) namespace: String,
+    pub(crate) env: Env,
+    pub(crate) target: Target,
 }
 
 impl Bench {
-    async fn new() -> Result<Self> {
+    pub(crate) async fn new() -> Result<Self> {
         let cluster = Cluster::shared().await?;
         let credentials = [("password", PASSWORD), ("socket", "/run/sandbox.sock")].into_iter().collect();
         let target = Target {
@@ -92,7 +92,7 @@ impl Bench {
         Ok(Self { cluster, namespace: cluster.namespace().await?, env: Env::new()?, target })
     }
 
-    fn dir(&self) -> PathBuf {
+    pub(crate) fn dir(&self) -> PathBuf {
         self.env.work_dir().join("mirror")
     }
 
@@ -111,7 +111,7 @@ impl Bench {
     }
 
     /// Packs the chart as `web-1.0.0.tgz`.
-    fn pack_chart(&self) -> Result<Vec<u8>> {
+    pub(crate) fn pack_chart(&self) -> Result<Vec<u8>> {
         let (chart, to) = (self.write_chart()?, self.env.work_dir().join("packed"));
         std::fs::create_dir_all(&to)?;
         let text = |path: &Path| path.to_str().unwrap_or_default().to_owned();
@@ -119,14 +119,17 @@ impl Bench {
         Ok(std::fs::read(to.join("web-1.0.0.tgz"))?)
     }
 
-    fn installer(&self, mirror: &str) -> Result<HelmInstaller> {
+    pub(crate) fn installer(&self, mirror: &str) -> Result<HelmInstaller> {
         let guard = Guard::start(&Environment::capture())?;
         let work = self.env.work_dir().join("addons");
-        let mirror = Mirror::parse(mirror, &self.env.work_dir());
+        let mirror = match mirror.contains("://") {
+            true => Mirror::parse(mirror),
+            false => Mirror::Directory(self.env.work_dir().join(mirror)),
+        };
         Ok(HelmInstaller::new(part("helm")?, guard, &work, Some(mirror), &Environment::capture())?)
     }
 
-    fn step(&self, release: &str, values: Value) -> AddonStep {
+    pub(crate) fn step(&self, release: &str, values: Value) -> AddonStep {
         let action = AddonAction::Chart(ChartRelease {
             release: release.to_owned(),
             namespace: self.namespace.clone(),
@@ -154,7 +157,7 @@ impl Bench {
     }
 }
 
-fn step(key: &str, action: AddonAction) -> AddonStep {
+pub(crate) fn step(key: &str, action: AddonAction) -> AddonStep {
     AddonStep {
         key: key.to_owned(),
         title: key.to_owned(),
@@ -166,7 +169,7 @@ fn step(key: &str, action: AddonAction) -> AddonStep {
 }
 
 /// An error with all its causes.
-fn chain(error: &AddonError) -> String {
+pub(crate) fn chain(error: &AddonError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -667,7 +670,7 @@ fn our_chart_is_clean_and_restricted_in_both_profiles() -> Result<()> {
     Ok(())
 }
 
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

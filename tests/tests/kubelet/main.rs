@@ -1,11 +1,13 @@
 //! The simulated kubelet, judged by a real control plane, kubectl and helm.
 
 mod addons;
+mod charts;
 mod cluster;
 mod commands;
 mod helm;
 mod nodes;
 mod server;
+mod sources;
 mod trouble;
 mod workloads;
 

@@ -26,10 +26,16 @@ pub(super) fn add(plan: &mut Plan, input: &AddonInput) {
         manifests(&format!("{name}-{version}"), format!("{site}/{version}/{file}"), &[namespace], Vec::new())
     };
     let certificates = &["cert-manager", "cilium"];
-    plan.add("capi-core", "Cluster API", certificates, 10, core(CORE, "core-components.yaml", "capi-system"));
+    plan.add(
+        "capi-core",
+        "Cluster API manages clusters",
+        certificates,
+        10,
+        core(CORE, "core-components.yaml", "capi-system"),
+    );
     plan.add(
         "capi-bootstrap-kubeadm",
-        "Cluster API for kubeadm",
+        "Cluster API speaks kubeadm",
         &["capi-core"],
         10,
         core("cluster-api-bootstrap-kubeadm", "bootstrap-components.yaml", "capi-kubeadm-bootstrap-system"),
@@ -42,7 +48,7 @@ pub(super) fn add(plan: &mut Plan, input: &AddonInput) {
             "https://github.com/butlerdotdev/cluster-api-control-plane-provider-steward/releases/download/{version}/control-plane-components.yaml"
         );
         let action = manifests(&format!("cluster-api-control-plane-steward-{version}"), url, &[], Vec::new());
-        plan.add(key, "Cluster API for Steward", &["capi-core", "steward"], 10, action);
+        plan.add(key, "Cluster API drives Steward", &["capi-core", "steward"], 10, action);
         needed.push(key.to_owned());
     }
     let further = block.map(|block| block.infrastructure_providers.as_slice()).unwrap_or_default();
@@ -56,7 +62,8 @@ pub(super) fn add(plan: &mut Plan, input: &AddonInput) {
             continue;
         }
         let Some(action) = infrastructure(input, name, asked, version) else { continue };
-        let step = plan.add(&key, &format!("Cluster API for {name}"), &["capi-core"], 10, action);
+        let step =
+            plan.add(&key, &format!("Cluster API makes machines on {name}"), &["capi-core"], 10, action);
         // On clouds their webhooks may not be ready for their own objects; tenants there come later.
         step.optional = !is_own || input.is_cloud();
         if !step.optional {

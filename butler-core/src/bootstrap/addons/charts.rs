@@ -1,12 +1,17 @@
 //! What other people publish: their charts with our values, and their manifests.
 
+use std::net::Ipv4Addr;
+
 use serde_json::{Value, json};
 
-use super::{AddonAction, AddonInput, ChartRelease, ChartSource, PublishedManifests, versions};
+use super::{AddonAction, AddonInput, AddonStep, ChartRelease, ChartSource, PublishedManifests, versions};
 use crate::api::common::ProviderKind;
 
 /// Registry of Butler's charts.
 pub(super) const BUTLER_REGISTRY: &str = "oci://ghcr.io/butlerdotdev/charts";
+
+/// MetalLB's kind for addresses that it gives out.
+const POOL: &str = "IPAddressPool";
 
 /// A release in a namespace of its own name.
 pub(super) fn release(
@@ -97,12 +102,16 @@ pub(super) fn longhorn(input: &AddonInput) -> AddonAction {
     })
 }
 
-pub(super) fn metallb(input: &AddonInput, addresses: &str) -> AddonAction {
-    let values = match input.is_single_node() || input.bootstrap.cluster.workers.is_none() {
+pub(super) fn metallb(input: &AddonInput, addresses: Option<&str>) -> AddonAction {
+    let mut values = match input.is_single_node() || input.bootstrap.cluster.workers.is_none() {
         // Control planes carry a label that keeps load balancers away from them.
         true => json!({ "speaker": { "ignoreExcludeLB": true } }),
         false => json!({}),
     };
+    if input.is_local() {
+        // There is no router to talk to, and the daemons for that are four more containers.
+        values["speaker"]["frr"] = json!({ "enabled": false });
+    }
     let object = |kind: &str, name: &str, spec: Value| {
         json!({ "apiVersion": "metallb.io/v1beta1", "kind": kind,
                 "metadata": { "name": name, "namespace": "metallb-system" }, "spec": spec })
@@ -110,7 +119,7 @@ pub(super) fn metallb(input: &AddonInput, addresses: &str) -> AddonAction {
     AddonAction::Chart(ChartRelease {
         pod_security: Some("privileged".to_owned()),
         then: vec![
-            object("IPAddressPool", "default-pool", json!({ "addresses": [addresses] })),
+            object(POOL, "default-pool", json!({ "addresses": addresses.as_slice() })),
             object("L2Advertisement", "default", json!({ "ipAddressPools": ["default-pool"] })),
         ],
         ..release(
@@ -121,6 +130,18 @@ pub(super) fn metallb(input: &AddonInput, addresses: &str) -> AddonAction {
             values,
         )
     })
+}
+
+/// Writes down which addresses MetalLB gives out, where that was not known when the steps were made.
+pub fn set_addresses(steps: &mut [AddonStep], first: Ipv4Addr, last: Ipv4Addr) {
+    for step in steps {
+        let AddonAction::Chart(release) = &mut step.action else { continue };
+        for object in release.then.iter_mut().filter(|object| object["kind"] == POOL) {
+            if object["spec"]["addresses"].as_array().is_some_and(Vec::is_empty) {
+                object["spec"]["addresses"] = json!([format!("{first}-{last}")]);
+            }
+        }
+    }
 }
 
 pub(super) fn traefik(input: &AddonInput, has_addresses: bool) -> AddonAction {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    AddonAction, AddonInput, ChartRelease, ChartSource,
+    AddonAction, AddonInput, BackendPool, ChartRelease, ChartSource,
     charts::{account, release},
     versions,
 };
@@ -17,7 +17,7 @@ pub(super) fn controller_manager(input: &AddonInput) -> Vec<(&'static str, &'sta
     match input.kind() {
         ProviderKind::Aws => {
             vec![
-                ("cloud-credentials", "credentials of the cloud controller manager", aws_credentials()),
+                ("cloud-credentials", "the cloud controller manager may sign in", aws_credentials()),
                 (NAME, title, aws(input)),
             ]
         }
@@ -25,6 +25,19 @@ pub(super) fn controller_manager(input: &AddonInput) -> Vec<(&'static str, &'sta
         ProviderKind::Azure => vec![(NAME, title, azure(input))],
         _ => Vec::new(),
     }
+}
+
+/// The load balancer that Azure's cloud controller manager makes for Services is named after the cluster,
+/// and so is its backend pool.
+pub(super) fn backend_pool(input: &AddonInput) -> AddonAction {
+    let settings = input.provider.azure.clone().unwrap_or_default();
+    AddonAction::BackendPool(BackendPool {
+        login: "https://login.microsoftonline.com".to_owned(),
+        management: "https://management.azure.com".to_owned(),
+        subscription: settings.subscription_id,
+        resource_group: settings.resource_group,
+        name: input.cluster().to_owned(),
+    })
 }
 
 fn aws_credentials() -> AddonAction {

@@ -14,7 +14,12 @@
 //!
 //! An absent `cni`, `storage`, `loadBalancer` or `gitOps` block means that nothing is installed; every
 //! other absent block means that the addon is. In a block that is there, `enabled: false` is always
-//! honoured, and `type: none` is too.
+//! honoured, and `type: none` is too. The definitions of the Gateway API come where something uses them.
+//!
+//! # The local cluster
+//!
+//! KIND has a network of Pods and storage. The addresses that MetalLB gives out are those of the container
+//! engine's network, which nobody knows before it is there: see [`set_addresses`].
 //!
 //! # The sandbox
 //!
@@ -51,8 +56,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use charts::set_addresses;
 pub use nodes::{NodeMachine, node_machines};
-pub use plan::{AddonInput, plan_addons, unsupported};
+pub use plan::{AddonInput, plan_addons, without};
 
 /// One thing to install.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,8 +98,24 @@ pub enum AddonAction {
     Definitions,
     /// Writes the provider's ids on the nodes, from the MachineRequests.
     NodeProviderIds,
-    /// Puts the nodes into the backend pool of the provider's load balancer.
-    BackendPool,
+    /// Puts the nodes into the backend pool that Azure's cloud controller manager makes for Services.
+    BackendPool(BackendPool),
+}
+
+/// A backend pool of Azure, in a load balancer of the same name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackendPool {
+    /// Where tokens come from.
+    pub login: String,
+    /// Where the resource manager answers.
+    pub management: String,
+    /// The subscription.
+    pub subscription: String,
+    /// The group of the load balancer and the network cards.
+    pub resource_group: String,
+    /// Name of the pool and of its load balancer: the cluster's.
+    pub name: String,
 }
 
 /// A Helm release.

@@ -28,6 +28,9 @@ pub struct AddonInput {
     /// How strictly clusters belong to teams; `Optional` when nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multi_tenancy: Option<MultiTenancyMode>,
+    /// Leave out the catalog of addons for tenants.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_catalog: bool,
     /// The first pool of addresses for tenants, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_pool: Option<(String, NetworkPoolSpec)>,
@@ -121,24 +124,25 @@ pub fn plan_addons(input: &AddonInput) -> Vec<AddonStep> {
     plan.steps
 }
 
-/// What the ClusterBootstrap asks for and this version does not install, in words.
-pub fn unsupported(input: &AddonInput) -> Vec<String> {
-    let addons = input.addons();
-    let ingress = addons.ingress.as_ref().filter(|ingress| ingress.enabled != Some(false));
-    let ingress = ingress.and_then(|ingress| ingress.type_.as_ref()).filter(|kind| {
-        !matches!(kind, BootstrapIngressType::Traefik | BootstrapIngressType::None) && !input.is_cloud()
-    });
-    let host = addons.control_plane_provider.as_ref().filter(|host| host.enabled != Some(false));
-    let host = host
-        .and_then(|host| host.type_.as_ref())
-        .filter(|kind| !matches!(kind, ControlPlaneProviderType::Steward | ControlPlaneProviderType::None));
-    let say =
-        |place: &str, kind: &str| format!("`addons.{place}.type: {kind}` is not installed by this version");
-    ingress
-        .map(|kind| say("ingress", kind.as_str()))
-        .into_iter()
-        .chain(host.map(|kind| say("controlPlaneProvider", kind.as_str())))
-        .collect()
+/// The line of a configuration that leaves a step out; none for what a management cluster cannot be without.
+pub fn without(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "kube-vip" => "addons.controlPlaneHA.type: none",
+        "cilium" => "addons.cni.type: none",
+        "cert-manager" => "addons.certManager.enabled: false",
+        "longhorn" => "addons.storage.type: none",
+        "metallb" => "addons.loadBalancer.type: none",
+        "traefik" => "addons.ingress.enabled: false",
+        "gateway-api" | "steward" | "capi-control-plane-steward" => {
+            "addons.controlPlaneProvider.enabled: false"
+        }
+        "flux" => "addons.gitOps.enabled: false",
+        "butler-addons" => "addons.catalog.enabled: false",
+        "butler-controller" => "addons.butlerController.enabled: false",
+        "butler-console" => "addons.console.enabled: false",
+        _ if key.starts_with("capi") => "addons.capi.enabled: false",
+        _ => return None,
+    })
 }
 
 /// What nodes need to talk to each other and to be known to their cloud.
@@ -197,13 +201,14 @@ fn base(plan: &mut Plan, input: &AddonInput) {
         .load_balancer
         .as_ref()
         .is_some_and(|block| block.type_ != Some(BootstrapLoadBalancerType::None));
-    if let Some(addresses) = input.addresses().filter(|_| balances && !input.is_cloud()) {
+    let addresses = input.addresses();
+    if balances && !input.is_cloud() && (addresses.is_some() || input.is_local()) {
         plan.add(
             "metallb",
             "MetalLB gives addresses to Services",
             &["cilium"],
             10,
-            charts::metallb(input, &addresses),
+            charts::metallb(input, addresses.as_deref()),
         );
     }
     let block = addons.ingress.as_ref();
@@ -226,13 +231,13 @@ fn base(plan: &mut Plan, input: &AddonInput) {
 /// What hosts tenants.
 fn tenants(plan: &mut Plan, input: &AddonInput) {
     let addons = input.addons();
-    if !plan.has("gateway-api") {
-        gateway_api(plan, input);
-    }
     let block = addons.control_plane_provider.as_ref();
     let kind = block.and_then(|block| block.type_.as_ref());
     let on = block.is_none_or(|block| block.enabled.unwrap_or(true))
         && matches!(kind, None | Some(ControlPlaneProviderType::Steward));
+    if on && !plan.has("gateway-api") {
+        gateway_api(plan, input);
+    }
     if input.comes(on, block.is_some(), "steward", versions::STEWARD) {
         plan.add(
             "steward",
@@ -259,46 +264,48 @@ fn tenants(plan: &mut Plan, input: &AddonInput) {
 fn butler(plan: &mut Plan, input: &AddonInput) {
     let platform = input.wants_platform();
     if platform {
-        plan.add("butler-crds", "Butler's definitions", &[], 5, AddonAction::Definitions);
+        plan.add("butler-crds", "Butler's kinds are defined", &[], 5, AddonAction::Definitions);
         if let Some(action) = platform::provider_config(input) {
-            plan.add("provider-config", "the provider for tenants", &["butler-crds"], 5, action);
+            plan.add("provider-config", "tenants have a provider", &["butler-crds"], 5, action);
         }
         let needs = &["butler-crds", "provider-config"];
-        plan.add("butler-addons", "settings and catalog", needs, 10, platform::addons(input));
+        plan.add("butler-addons", "settings and catalog are there", needs, 10, platform::addons(input));
         if !input.is_sandbox() {
             plan.add(
                 "butler-controller",
-                "Butler's controllers",
+                "Butler's controllers run",
                 &["cilium", "butler-crds", "butler-addons"],
                 10,
                 platform::controller(input),
             );
         }
     }
-    plan.add("butler", "the namespace of the platform", &[], 5, platform::namespaces(input));
+    plan.add("butler", "the platform has its namespace", &[], 5, platform::namespaces(input));
     if let Some(exposure) = input.bootstrap.control_plane_exposure.as_ref().filter(|_| platform) {
         let action = platform::exposure(exposure);
-        plan.add("butler-config-exposure", "how tenants are published", &["butler-addons"], 5, action);
+        plan.add(
+            "butler-config-exposure",
+            "tenants know how they are published",
+            &["butler-addons"],
+            5,
+            action,
+        );
     }
     if input.wants_console() {
         let needs = &["butler-addons", "butler-controller", "steward", "traefik"];
-        plan.add("butler-console", "the web console", needs, 10, platform::console(input));
+        plan.add("butler-console", "the web console runs", needs, 10, platform::console(input));
     }
-    if *input.kind() == ProviderKind::Azure && !input.is_single_node() {
-        plan.add(
-            "cloud-lb-backend-pool",
-            "nodes behind the load balancer",
-            &["node-provider-ids"],
-            10,
-            AddonAction::BackendPool,
-        )
-        .optional = true;
+    // Only a Service of type LoadBalancer has that pool, and the console is the one that a bootstrap makes.
+    if *input.kind() == ProviderKind::Azure && plan.has("butler-console") {
+        let needs = &["node-provider-ids", "butler-console"];
+        let title = "Azure's load balancer knows the nodes";
+        plan.add("cloud-lb-backend-pool", title, needs, 10, cloud::backend_pool(input)).optional = true;
     }
 }
 
 fn gateway_api(plan: &mut Plan, input: &AddonInput) {
     if input.comes(true, input.exposes_by_gateway(), "gateway-api", versions::GATEWAY_API) {
-        plan.add("gateway-api", "definitions of the Gateway API", &[], 5, charts::gateway_api());
+        plan.add("gateway-api", "the Gateway API is defined", &[], 5, charts::gateway_api());
     }
 }
 

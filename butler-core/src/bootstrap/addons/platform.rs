@@ -8,7 +8,7 @@ use super::{
     versions,
 };
 use crate::api::{
-    API_VERSION,
+    API_VERSION, GROUP,
     butler_config::MultiTenancyMode,
     common::{ExposureMode, ExposureSpec, ProviderKind},
     names::{labels, namespaces},
@@ -53,14 +53,15 @@ pub(super) fn namespaces(input: &AddonInput) -> AddonAction {
     AddonAction::Objects { objects: vec![system], wait_for: Vec::new() }
 }
 
-/// The name of the ProviderConfig on the management cluster; none where it is there already, as the
-/// temporary cluster becomes that cluster.
-fn provider_name(input: &AddonInput) -> Option<&str> {
-    (!input.is_local()).then(|| input.kind().as_str())
+/// The name of the ProviderConfig on the management cluster. Where the temporary cluster becomes that
+/// cluster it is there already.
+fn provider_name(input: &AddonInput) -> &str {
+    if input.is_local() { &input.bootstrap.provider_ref.name } else { input.kind().as_str() }
 }
 
+/// None for `local`, whose ProviderConfig is there already.
 pub(super) fn provider_config(input: &AddonInput) -> Option<AddonAction> {
-    let name = provider_name(input)?;
+    let name = provider_name(input);
     let required = |keys: &[&str]| -> Value {
         keys.iter().map(|key| ((*key).to_owned(), json!({ "fromCredentials": key }))).collect()
     };
@@ -97,24 +98,45 @@ pub(super) fn provider_config(input: &AddonInput) -> Option<AddonAction> {
         json!({ "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
                 "metadata": { "name": secret, "namespace": namespaces::SYSTEM }, "stringData": data }),
     ];
-    if let Some((name, pool)) = &input.network_pool {
-        let spec = serde_json::to_value(pool).unwrap_or_default();
-        objects.push(butler("NetworkPool", Some(namespaces::SYSTEM), name, spec));
-    }
+    objects.extend(network_pool(input));
     objects.push(butler("ProviderConfig", Some(namespaces::SYSTEM), name, spec));
     Some(AddonAction::Objects { objects, wait_for: Vec::new() })
 }
 
-/// Settings of the platform, and outside the sandbox the catalog.
+fn network_pool(input: &AddonInput) -> Option<Value> {
+    let (name, pool) = input.network_pool.as_ref()?;
+    let spec = serde_json::to_value(pool).unwrap_or_default();
+    Some(butler("NetworkPool", Some(namespaces::SYSTEM), name, spec))
+}
+
+/// What the console's administrator may do on a local cluster: everything with Butler's own objects, and
+/// see what runs. No Secret, no role and nobody else's name: the programs of the platform bring the rights
+/// they need with their charts, and the person has the administrator's kubeconfig.
+fn local_administrator() -> Vec<Value> {
+    const NAME: &str = "butler-local-admin-user";
+    let rbac = "rbac.authorization.k8s.io";
+    let seen = ["namespaces", "nodes", "pods", "pods/log", "services", "events", "persistentvolumeclaims"];
+    vec![
+        json!({ "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole", "metadata": { "name": NAME },
+                "rules": [
+                    { "apiGroups": [GROUP], "resources": ["*"], "verbs": ["*"] },
+                    { "apiGroups": [""], "resources": seen, "verbs": ["get", "list", "watch"] },
+                    { "apiGroups": ["apps"], "resources": ["*"], "verbs": ["get", "list", "watch"] },
+                ] }),
+        json!({ "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRoleBinding", "metadata": { "name": NAME },
+                "roleRef": { "apiGroup": rbac, "kind": "ClusterRole", "name": NAME },
+                "subjects": [{ "apiGroup": rbac, "kind": "User", "name": "admin@butler.local" }] }),
+    ]
+}
+
+/// Settings of the platform, and outside the sandbox the catalog unless it is left out.
 pub(super) fn addons(input: &AddonInput) -> AddonAction {
     let mode = input.multi_tenancy.as_ref().unwrap_or(&MultiTenancyMode::Optional);
     let mut spec = json!({
         "multiTenancy": { "mode": mode },
         "defaultNamespace": namespaces::TENANTS,
     });
-    if let Some(name) = provider_name(input) {
-        spec["defaultProviderConfigRef"] = json!({ "name": name });
-    }
+    spec["defaultProviderConfigRef"] = json!({ "name": provider_name(input) });
     if input.is_local() {
         // One computer carries everything: an API server without a limit would starve the others.
         spec["defaultControlPlaneResources"] = json!({
@@ -124,8 +146,13 @@ pub(super) fn addons(input: &AddonInput) -> AddonAction {
             "scheduler": { "requests": { "cpu": "50m", "memory": "64Mi" } },
         });
     }
-    let objects = vec![namespace(namespaces::TENANTS, None), butler("ButlerConfig", None, "butler", spec)];
-    if input.is_sandbox() {
+    let mut objects =
+        vec![namespace(namespaces::TENANTS, None), butler("ButlerConfig", None, "butler", spec)];
+    if input.is_local() {
+        objects.extend(network_pool(input));
+        objects.extend(local_administrator());
+    }
+    if input.is_sandbox() || input.no_catalog {
         return AddonAction::Objects { objects, wait_for: Vec::new() };
     }
     AddonAction::Chart(ChartRelease {

@@ -169,6 +169,94 @@ fn a_gateway_needs_its_definitions_before_cilium_starts() {
 }
 
 #[test]
+fn the_definitions_of_gateways_come_where_something_uses_them() {
+    let has = |input: &AddonInput| keys(input).iter().any(|key| key == "gateway-api");
+    for off in [json!({ "enabled": false }), json!({ "type": "none" })] {
+        let mut input = input("local", "single-node", json!({ "controlPlaneProvider": off }));
+        assert!(!has(&input), "nothing uses them");
+        input.bootstrap.control_plane_exposure =
+            serde_json::from_value(json!({ "mode": "Gateway" })).unwrap();
+        assert!(has(&input));
+    }
+    assert!(has(&input("local", "single-node", json!({}))));
+}
+
+#[test]
+fn a_local_cluster_learns_its_addresses_once_the_engines_network_is_there() {
+    let mut input = input("local", "single-node", usual());
+    let pool = |steps: &[AddonStep]| {
+        let step = steps.iter().find(|step| step.key == "metallb").unwrap();
+        let AddonAction::Chart(chart) = &step.action else { panic!("{step:?}") };
+        chart.then[0]["spec"]["addresses"].clone()
+    };
+    let (first, last) = ("172.19.255.200".parse().unwrap(), "172.19.255.250".parse().unwrap());
+    let mut given = plan_addons(&input);
+    set_addresses(&mut given, first, last);
+    assert_eq!(pool(&given), json!(["10.0.0.50-10.0.0.60"]), "what the file says stays");
+    input.bootstrap.network.load_balancer_pool = None;
+    let mut steps = plan_addons(&input);
+    assert_eq!(pool(&steps), json!([]));
+    set_addresses(&mut steps, first, last);
+    assert_eq!(pool(&steps), json!(["172.19.255.200-172.19.255.250"]));
+    input.bootstrap.addons = serde_json::from_value(json!({ "loadBalancer": { "type": "none" } })).unwrap();
+    assert!(!keys(&input).iter().any(|key| key == "metallb"));
+}
+
+#[test]
+fn a_local_cluster_hands_out_no_right_to_everything() {
+    let mut input = input("local", "single-node", usual());
+    input.network_pool = serde_json::from_value(json!(["underlay", { "cidr": "10.9.0.0/24" }])).unwrap();
+    let then = chart(&input, "butler-addons").then;
+    let of = |kind: &str| then.iter().find(|object| object["kind"] == kind).unwrap();
+    assert_eq!(of("ButlerConfig")["spec"]["defaultProviderConfigRef"]["name"], "p", "the one that is there");
+    assert_eq!(of("NetworkPool")["spec"]["cidr"], "10.9.0.0/24");
+    assert_eq!(of("ClusterRoleBinding")["subjects"][0]["name"], "admin@butler.local");
+    assert_eq!(of("ClusterRoleBinding")["roleRef"]["name"], of("ClusterRole")["metadata"]["name"]);
+    let rules = of("ClusterRole")["rules"].as_array().unwrap();
+    for rule in rules.iter().filter(|rule| rule["apiGroups"] != json!(["butler.butlerlabs.dev"])) {
+        assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
+        assert!(!rule.to_string().contains("secrets") && !rule["apiGroups"].to_string().contains('*'));
+    }
+    for step in plan_addons(&input) {
+        assert!(!serde_json::to_string(&step).unwrap().contains("cluster-admin"), "{}", step.key);
+    }
+}
+
+#[test]
+fn whatever_can_be_left_out_has_a_line_that_leaves_it_out() {
+    let needed = [
+        "butler-crds",
+        "provider-config",
+        "butler",
+        "node-provider-ids",
+        "cloud-lb-backend-pool",
+        "cloud-credentials",
+        "cloud-controller-manager",
+    ];
+    for provider in PROVIDERS {
+        for key in keys(&input(provider, "ha", usual())) {
+            let Some(line) = without(&key) else {
+                assert!(needed.contains(&key.as_str()), "{key}");
+                continue;
+            };
+            let (path, value) = line.strip_prefix("addons.").unwrap().split_once(": ").unwrap();
+            let (block, name) = path.split_once('.').unwrap();
+            let value = if value == "false" { json!(false) } else { json!(value) };
+            let mut addons = usual();
+            addons[block] = json!({ name: value });
+            let mut less = input(provider, "ha", addons);
+            // The object has no field for it; the configuration has.
+            less.no_catalog = block == "catalog";
+            let left = plan_addons(&less).into_iter().find(|step| step.key == key);
+            // Without the catalog there are still settings.
+            let settings =
+                left.as_ref().is_some_and(|step| matches!(step.action, AddonAction::Objects { .. }));
+            assert!(left.is_none() || (block == "catalog" && settings), "{key} on {provider}");
+        }
+    }
+}
+
+#[test]
 fn an_absent_block_is_not_the_same_as_an_empty_one() {
     let has =
         |addons: Value, key: &str| keys(&input("nutanix", "ha", addons)).iter().any(|known| known == key);
@@ -263,14 +351,6 @@ fn the_sandbox_fetches_nothing_unless_asked_or_offered() {
     offered.offered = ["cert-manager-v1.16.2", "traefik", "gateway-api-v1.2.0"].map(str::to_owned).into();
     assert_eq!(keys(&offered)[..3], ["cert-manager", "traefik", "butler-crds"]);
     assert!(!chart(&offered, "traefik").wait, "nobody gives it an address");
-}
-
-#[test]
-fn what_cannot_be_installed_is_said() {
-    let addons = json!({ "ingress": { "type": "nginx" }, "controlPlaneProvider": { "type": "kamaji" } });
-    assert_eq!(unsupported(&input("nutanix", "ha", addons.clone())).len(), 2);
-    assert_eq!(unsupported(&input("aws", "ha", addons)).len(), 1, "clouds have no ingress");
-    assert!(unsupported(&input("nutanix", "ha", usual())).is_empty());
 }
 
 #[test]

@@ -5,6 +5,8 @@ mod provider;
 
 pub(super) use addons::split_image;
 
+use std::path::PathBuf;
+
 use super::{
     BootstrapClusterConfig, ChartsConfig, ClusterConfig, Config, KindConfig, NetworkConfig,
     NetworkPoolConfig, RuntimeKind, TalosConfig, defaults, values::Object,
@@ -17,7 +19,11 @@ use crate::api::{
 };
 
 /// Makes the configuration; none when a required key is missing, which the checks have told.
-pub(super) fn config(root: &Object, kind: &ProviderKind) -> Option<Config> {
+pub(super) fn config(
+    root: &Object,
+    kind: &ProviderKind,
+    absolute: impl Fn(&str) -> PathBuf,
+) -> Option<Config> {
     let name = root.text("cluster.name")?;
     let network_pool = network_pool(root, name);
     Some(Config {
@@ -31,7 +37,8 @@ pub(super) fn config(root: &Object, kind: &ProviderKind) -> Option<Config> {
             time_servers: root.texts("talos.timeServers"),
         },
         addons: addons::addons(root, kind, name),
-        charts: ChartsConfig { mirror: root.owned("charts.mirror") },
+        catalog: defaults::is_enabled(root, "catalog"),
+        charts: ChartsConfig { mirror: root.text("charts.mirror").map(|text| mirror(text, absolute)) },
         control_plane_exposure: root.object("controlPlaneExposure").map(exposure),
         multi_tenancy_mode: root.text("multiTenancyMode").map(Into::into),
         provider_network: root
@@ -51,6 +58,12 @@ pub(super) fn config(root: &Object, kind: &ProviderKind) -> Option<Config> {
             },
         },
     })
+}
+
+/// An address stays as it is; a directory is the same one wherever the program is run.
+fn mirror(text: &str, absolute: impl Fn(&str) -> PathBuf) -> String {
+    let text = text.trim();
+    if text.contains("://") { text.to_owned() } else { absolute(text).display().to_string() }
 }
 
 fn cluster(root: &Object, name: &str) -> Option<ClusterConfig> {

@@ -8,7 +8,7 @@ use semver::Version;
 /// What a text must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Anything.
+    /// Anything of one line.
     Any,
     /// A DNS label.
     Label,
@@ -42,11 +42,18 @@ pub(super) enum Format {
     Uuid,
 }
 
+/// Longer than any name, address or version.
+const LONGEST: usize = 1024;
+
+fn is_line(text: &str) -> bool {
+    text.len() <= LONGEST && !text.contains(char::is_control)
+}
+
 impl Format {
     /// Why the text is not of this format, and what would be if that can be guessed.
     pub(super) fn check(self, text: &str) -> Result<(), Wrong> {
         let fine = match self {
-            Self::Any => true,
+            Self::Any => is_line(text),
             Self::Label => is_label(text),
             Self::Ipv4 => return ipv4(text),
             Self::Ip => text.parse::<IpAddr>().is_ok(),
@@ -68,9 +75,9 @@ impl Format {
                 (1..16).contains(&text.len())
                     && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
             }
-            Self::Device => text.starts_with("/dev/") && !text.contains([' ', '\t']),
+            Self::Device => text.starts_with("/dev/") && is_line(text) && !text.contains(' '),
             Self::Range => return range(text).map(|_| ()),
-            Self::BareName => !text.contains(['/', ' ']),
+            Self::BareName => is_line(text) && !text.contains(['/', ' ']),
             Self::Uuid => is_uuid(text),
         };
         if fine { Ok(()) } else { Err(self.wrong(text)) }
@@ -79,7 +86,7 @@ impl Format {
     /// What the format is called in a message.
     pub(super) fn expected(self) -> &'static str {
         match self {
-            Self::Any => "text",
+            Self::Any => "text of one line without tabs, at most 1024 long",
             Self::Label => "a name of a-z, 0-9 and `-`, at most 63 long, with a letter or digit at both ends",
             Self::Ipv4 => "an IPv4 address such as 192.168.50.10",
             Self::Ip => "an IP address",
@@ -120,7 +127,10 @@ impl Format {
         let better = match self {
             Self::Label => Some(lower).filter(|name| is_label(name)),
             Self::NamespacedName if is_label(text) => Some(format!("default/{text}")),
-            Self::BareName => text.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned),
+            Self::BareName => {
+                let name = text.rsplit('/').next();
+                name.filter(|name| !name.is_empty() && *name != text && is_line(name)).map(str::to_owned)
+            }
             _ => None,
         };
         Wrong { expected: self.expected().to_owned(), better }

@@ -218,6 +218,7 @@ static ADDONS: &[Key] = &[
     ),
     key("capi", Shape::Object(SWITCH), "Cluster API."),
     key("butlerController", Shape::Object(BUTLER_CONTROLLER), "Butler's own controllers."),
+    key("catalog", Shape::Object(CATALOG), "Catalog of addons for tenants."),
     key("console", Shape::Object(CONSOLE), "Butler's web console."),
     key("gitOps", Shape::Object(GIT_OPS), "GitOps engine; none when not given."),
 ];
@@ -280,6 +281,8 @@ static BUTLER_CONTROLLER: &[Key] = &[
     key("image", ANY, "Image; a tag in it counts as `version`."),
 ];
 
+static CATALOG: &[Key] = &[ENABLED];
+
 static CONSOLE: &[Key] = &[
     ENABLED,
     key("version", ANY, "Version of its chart.").default(r#""0.14.1""#),
@@ -313,7 +316,8 @@ static GIT_OPS: &[Key] =
 static CHARTS: &[Key] = &[key(
     "mirror",
     ANY,
-    "A directory, `https://` address or `oci://` prefix that stands in for every repository of charts.",
+    "A directory, `https://` address or `oci://` prefix that stands in for every repository of charts. A \
+     directory that is not absolute is one beside the configuration file.",
 )];
 
 static EXPOSURE: &[Key] = &[

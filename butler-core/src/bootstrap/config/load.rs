@@ -14,7 +14,7 @@ use super::{
     keys::ROOT,
     problem::{Draft, Findings},
     tree::{self, MAX_BYTES, Node, Span, Value},
-    walk::Walker,
+    walk::{Walker, absolute},
 };
 use crate::{
     api::common::ProviderKind,
@@ -179,7 +179,8 @@ pub fn read(source: &Source<'_>, provider: Option<&ProviderKind>) -> Result<Load
     if findings.has_errors() {
         return fail(findings);
     }
-    let Some(config) = build::config(&values, &kind) else {
+    let path = |text: &str| absolute(text, source.directory, source.home);
+    let Some(config) = build::config(&values, &kind, path) else {
         // Only when a required key is missing and no check says so.
         findings.push(Draft::error("", Span::START, "the configuration is not complete"));
         return fail(findings);

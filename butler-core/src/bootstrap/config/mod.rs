@@ -6,6 +6,7 @@
 mod build;
 mod check;
 mod defaults;
+mod document;
 mod format;
 mod keys;
 mod load;
@@ -19,7 +20,7 @@ mod versions;
 mod walk;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -57,6 +58,8 @@ pub struct Config {
     /// Its addons, as they go into the ClusterBootstrap: what is absent there is decided by the rules of
     /// that object.
     pub addons: BootstrapAddons,
+    /// Install the catalog of addons for tenants.
+    pub catalog: bool,
     /// Where charts and manifests of addons come from.
     pub charts: ChartsConfig,
     /// How the API servers of tenants are published, unless a tenant says otherwise.
@@ -135,7 +138,7 @@ pub struct TalosConfig {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChartsConfig {
     /// A directory, `https://` address or `oci://` prefix that stands in for every repository; the
-    /// repositories of the catalog when not given.
+    /// repositories of the catalog when not given. A directory is absolute.
     pub mirror: Option<String>,
 }
 

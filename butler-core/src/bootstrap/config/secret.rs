@@ -152,6 +152,11 @@ impl Diagnose for SecretError {
 }
 
 impl SecretSource {
+    /// True for a secret that stands in the configuration itself.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+
     /// The secret itself. A line break at its end is not part of it.
     pub fn resolve(&self, environment: &Environment, keyring: &dyn Keyring) -> Result<Secret, SecretError> {
         let secret = match self {

@@ -1,6 +1,7 @@
 //! Files, good and bad, and what is said about them.
 
 mod bad;
+mod each;
 mod good;
 mod schema;
 mod secrets;
@@ -11,7 +12,7 @@ use std::path::Path;
 use super::*;
 
 /// A small file that is right.
-pub(super) const MINIMAL: &str = "\
+pub(crate) const MINIMAL: &str = "\
 provider: sandbox
 cluster:
   name: lab
@@ -20,7 +21,7 @@ cluster:
 ";
 
 /// A file with most keys, for a provider with secrets.
-pub(super) const NUTANIX: &str = "\
+pub(crate) const NUTANIX: &str = "\
 provider: nutanix
 cluster:
   name: mgmt
@@ -40,7 +41,7 @@ providerConfig:
 ";
 
 /// Reads a text as a file that nobody else can read.
-pub(super) fn read_text(text: &str) -> Result<Loaded, ConfigError> {
+pub(crate) fn read_text(text: &str) -> Result<Loaded, ConfigError> {
     let source = Source {
         name: "bootstrap.yaml",
         text,
@@ -52,7 +53,7 @@ pub(super) fn read_text(text: &str) -> Result<Loaded, ConfigError> {
 }
 
 /// Everything that is said about a text, good or bad.
-pub(super) fn problems(text: &str) -> Vec<Problem> {
+pub(crate) fn problems(text: &str) -> Vec<Problem> {
     match read_text(text) {
         Ok(loaded) => loaded.warnings,
         Err(ConfigError::Problems { problems, .. }) => problems,
@@ -61,7 +62,7 @@ pub(super) fn problems(text: &str) -> Vec<Problem> {
 }
 
 /// The same, one line each: severity, place, message, suggestion.
-pub(super) fn told(text: &str) -> Vec<String> {
+pub(crate) fn told(text: &str) -> Vec<String> {
     let line = |problem: Problem| {
         let severity = if problem.is_error() { "error" } else { "warning" };
         let suggestion = problem.suggestion.map(|text| format!(" [{text}]")).unwrap_or_default();
@@ -71,13 +72,13 @@ pub(super) fn told(text: &str) -> Vec<String> {
 }
 
 /// `text` with one piece replaced, which must be there.
-pub(super) fn with(text: &str, old: &str, new: &str) -> String {
+pub(crate) fn with(text: &str, old: &str, new: &str) -> String {
     assert!(text.contains(old), "`{old}` is in the text");
     text.replacen(old, new, 1)
 }
 
 /// Every example of the repository: file name, text.
-pub(super) fn examples() -> Vec<(String, String)> {
+pub(crate) fn examples() -> Vec<(String, String)> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let mut found: Vec<(String, String)> = fs_err::read_dir(dir)
         .unwrap()

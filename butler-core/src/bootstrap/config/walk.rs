@@ -16,6 +16,11 @@ use super::{
 };
 use crate::{nearest::nearest, redact::Secret};
 
+/// Keys and certificates are shorter; what is longer belongs into a file.
+const MAX_SECRET: usize = 64 << 10;
+/// Longer than the system takes.
+const MAX_PATH: usize = 4096;
+
 /// Longest word that is compared with known ones.
 const LONGEST_WORD: usize = 64;
 
@@ -207,6 +212,11 @@ impl Walker<'_, '_> {
             Shape::Flag => Item::Flag(self.flag(node, path)?),
             Shape::File => {
                 let text = self.scalar(node, path, "a path")?;
+                if text.len() > MAX_PATH {
+                    let message = format!("`{path}` is longer than any path");
+                    self.findings.push(Draft::error(path, node.span, message));
+                    return None;
+                }
                 Item::Secret(SecretSource::File(self.file(&text)))
             }
             Shape::Secret => Item::Secret(self.secret(node, path, true)?),
@@ -333,6 +343,12 @@ impl Walker<'_, '_> {
                     self.findings.hide(node.span);
                     self.plain_secret(text, node.span, path);
                 }
+                if text.len() > MAX_SECRET {
+                    self.findings.hide(node.span);
+                    let message = format!("`{path}` is longer than {} KiB", MAX_SECRET >> 10);
+                    self.findings.push(Draft::error(path, node.span, message));
+                    return None;
+                }
                 return Some(SecretSource::Plain(Secret::from(&**text)));
             }
             Value::Map(entries) => entries,
@@ -395,19 +411,23 @@ impl Walker<'_, '_> {
         }
     }
 
-    /// A path as it is written, made absolute.
     fn file(&self, text: &str) -> PathBuf {
-        let path = Path::new(text);
-        match (path.strip_prefix("~"), self.home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => self.directory.join(path),
-        }
+        absolute(text, self.directory, self.home)
     }
 
     /// Keeps everything of a node out of what is shown: nobody knows what it is.
     fn conceal(&mut self, node: &Node) {
         let findings = &mut *self.findings;
         node.scalars(&mut |span| findings.hide(span));
+    }
+}
+
+/// A path as it is written, made absolute.
+pub(super) fn absolute(text: &str, directory: &Path, home: Option<&Path>) -> PathBuf {
+    let path = Path::new(text);
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => directory.join(path),
     }
 }
 

@@ -53,6 +53,36 @@ pub(super) fn learn(steps: &mut [Step], past: &[Past]) -> Expected {
     Expected { seconds: median(&mut totals).unwrap_or(sum), past_runs: past.len() }
 }
 
+/// The phases that a run of this provider goes through, with the seconds that each should take: as long as
+/// in past runs, else what a table says. Addons are one phase, of which the table knows nothing.
+pub fn phases(
+    provider: &ProviderKind,
+    runtime: RuntimeKind,
+    past: &[Past],
+) -> Vec<(&'static str, Option<u64>)> {
+    let local = *provider == ProviderKind::Local;
+    let names = [
+        ("CheckingTheWorld", true),
+        ("StartingTemporaryCluster", true),
+        ("DeployingCRDs", true),
+        ("CreatingBootstrap", true),
+        ("ProvisioningMachines", !local),
+        ("ConfiguringTalos", !local),
+        ("BootstrappingCluster", !local),
+        ("InstallingAddons", true),
+        ("Pivoting", true),
+        ("SavingCredentials", true),
+        ("StartingControllers", *provider == ProviderKind::Sandbox),
+        ("RemovingTemporaryCluster", !local),
+    ];
+    let expected = |name: &'static str| {
+        let mut seen: Vec<u64> = past.iter().filter_map(|run| run.phases.get(name).copied()).collect();
+        let table = (name != "InstallingAddons").then(|| usual(name, provider, runtime));
+        (name, median(&mut seen).or(table))
+    };
+    names.into_iter().filter(|(_, shown)| *shown).map(|(name, _)| expected(name)).collect()
+}
+
 fn median(values: &mut [u64]) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
@@ -94,6 +124,6 @@ pub(super) fn usual_addon(step: &AddonStep, provider: &ProviderKind) -> u64 {
         AddonAction::Objects { wait_for, .. } if wait_for.is_empty() => 1,
         AddonAction::Objects { .. } => pods,
         AddonAction::Definitions => 3,
-        AddonAction::NodeProviderIds | AddonAction::BackendPool => 5,
+        AddonAction::NodeProviderIds | AddonAction::BackendPool(_) => 5,
     }
 }

@@ -1,11 +1,12 @@
 //! From a configuration to a plan. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::{
-    Addresses, Chart, Image, KIND, Past, Place, Plan, PlannedMachine, PlannedObject, Step, World, expect,
+    Addresses, Chart, Checked, Image, KIND, Past, Place, Plan, PlannedMachine, PlannedObject, Step, World,
+    expect,
 };
 use crate::{
     api::{
@@ -21,6 +22,9 @@ use crate::{
     },
 };
 
+/// The image of our own controllers, as the chart that this program carries names it.
+const OWN_IMAGE: &str = "ghcr.io/butlerdotdev/butleradm";
+
 /// All that a plan is made from.
 #[derive(Clone, Debug)]
 pub struct PlanInput<'a> {
@@ -30,6 +34,8 @@ pub struct PlanInput<'a> {
     pub addons: &'a [AddonStep],
     /// The images of the machines: installer and Kubernetes.
     pub images: Vec<Image>,
+    /// SHA-256 of charts (`NAME-VERSION`), manifests and images that are known without a network.
+    pub digests: BTreeMap<String, String>,
     /// How long past runs of the same provider took.
     pub past: Vec<Past>,
     /// What was seen.
@@ -38,7 +44,7 @@ pub struct PlanInput<'a> {
 
 /// Decides what a run will do.
 pub fn plan(input: &PlanInput<'_>) -> Plan {
-    let PlanInput { config, addons, images, past, world } = input;
+    let PlanInput { config, addons, images, digests, past, world } = input;
     let mut steps = steps(config, addons);
     let expected = expect::learn(&mut steps, past);
     let mut images = images.clone();
@@ -46,6 +52,11 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     images.extend(addons.iter().flat_map(addon_images));
     let mut seen = BTreeSet::new();
     images.retain(|image| seen.insert(image.name.clone()));
+    for image in &mut images {
+        let known = || digests.get(&image.name).map(|digest| format!("sha256:{digest}"));
+        image.digest = image.digest.take().or_else(known);
+    }
+    let charts: Vec<Chart> = addons.iter().filter_map(|step| chart(step, config, digests)).collect();
     Plan {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
@@ -58,7 +69,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         machines: machines(config),
         addresses: addresses(config),
         images,
-        charts: addons.iter().filter_map(|step| chart(step, config)).collect(),
+        notes: notes(config, addons, &charts),
+        charts,
         expected,
         world: world.clone(),
     }
@@ -76,6 +88,12 @@ pub(super) fn machine_names(config: &Config) -> Vec<(String, bool)> {
     let cluster = &config.cluster.name;
     let first = (0..control_planes).map(|index| (format!("{cluster}-cp-{index}"), true));
     first.chain((0..workers).map(|index| (format!("{cluster}-worker-{index}"), false))).collect()
+}
+
+/// Name of the load balancer at the provider; none where control planes are reached another way.
+pub fn provider_balancer(config: &Config) -> Option<&str> {
+    // A request for a load balancer names the cluster, and drivers make what they make from that.
+    load_balancer_name(config).map(|_| config.cluster.name.as_str())
 }
 
 /// Name of the LoadBalancerRequest; none where control planes are reached another way.
@@ -113,7 +131,7 @@ fn steps(config: &Config, addons: &[AddonStep]) -> Vec<Step> {
     }
     steps.extend(addons.iter().map(|step| Step {
         id: format!("InstallingAddons/{}", step.key),
-        title: format!("install {}", step.title),
+        title: step.title.clone(),
         expected_seconds: expect::usual_addon(step, &provider),
     }));
     steps.push(phase("Pivoting", "hand the objects of the run over to the management cluster"));
@@ -154,10 +172,9 @@ fn planned_objects(config: &Config, addons: &[AddonStep]) -> Vec<PlannedObject> 
     planned.extend(definitions(place));
     planned.extend(objects::credentials_name(config).map(|name| object("Secret", name)));
     if place == Place::Temporary {
-        let secrets = ["talos-configs", "kubeconfig"].map(|what| format!("{cluster}-{what}"));
-        planned.extend(secrets.map(|name| object("Secret", name)));
+        planned.push(object("Secret", format!("{cluster}-talos-configs")));
     }
-    planned.extend(config.network_pool.as_ref().map(|pool| object("NetworkPool", pool.name.clone())));
+    planned.push(object("Secret", format!("{cluster}-kubeconfig")));
     planned.push(object("ProviderConfig", objects::provider_name(config)));
     planned.push(object("ClusterBootstrap", cluster.clone()));
     planned.extend(load_balancer_name(config).map(|name| object("LoadBalancerRequest", name)));
@@ -165,6 +182,9 @@ fn planned_objects(config: &Config, addons: &[AddonStep]) -> Vec<PlannedObject> 
     for step in addons {
         match &step.action {
             AddonAction::Chart(release) => {
+                if !release.namespace.starts_with("kube-") {
+                    planned.push(global(Place::Management, "Namespace", release.namespace.clone()));
+                }
                 planned.push(PlannedObject {
                     place: Place::Management,
                     kind: "Release".to_owned(),
@@ -177,8 +197,16 @@ fn planned_objects(config: &Config, addons: &[AddonStep]) -> Vec<PlannedObject> 
                 planned.extend(objects.iter().filter_map(in_management));
             }
             AddonAction::Definitions => planned.extend(definitions(Place::Management)),
-            AddonAction::Manifests(_) | AddonAction::NodeProviderIds | AddonAction::BackendPool => {}
+            AddonAction::Manifests(_) | AddonAction::NodeProviderIds | AddonAction::BackendPool(_) => {}
         }
+    }
+    // A cluster without Butler's definitions takes nothing over.
+    let takes_over = addons.iter().any(|step| step.action == AddonAction::Definitions);
+    if place == Place::Temporary && takes_over {
+        let there = |kind: &str, name| PlannedObject { place: Place::Management, ..object(kind, name) };
+        planned.extend(machine_names(config).into_iter().map(|(name, _)| there("MachineRequest", name)));
+        planned.extend(load_balancer_name(config).map(|name| there("LoadBalancerRequest", name)));
+        planned.push(there("ClusterBootstrap", cluster.clone()));
     }
     let mut seen = BTreeSet::new();
     let key = |object: &PlannedObject| {
@@ -260,52 +288,105 @@ fn addresses(config: &Config) -> Addresses {
     }
 }
 
-fn chart(step: &AddonStep, config: &Config) -> Option<Chart> {
+fn chart(step: &AddonStep, config: &Config, digests: &BTreeMap<String, String>) -> Option<Chart> {
     let mirror = config.charts.mirror.as_deref();
     match &step.action {
         AddonAction::Chart(ChartRelease { source, chart, version, .. }) => {
-            let source = match source {
+            let place = match source {
                 ChartSource::Embedded => "this program".to_owned(),
                 ChartSource::Repository(place) | ChartSource::Oci(place) => {
                     mirror.unwrap_or(place).to_owned()
                 }
             };
-            let (addon, name) = (step.key.clone(), chart.clone());
-            Some(Chart { addon, name, version: Some(version.clone()), source, sha256: None })
+            let sha256 = digests.get(&format!("{chart}-{version}")).cloned();
+            Some(Chart {
+                addon: step.key.clone(),
+                name: chart.clone(),
+                version: Some(version.clone()),
+                checked: match (&sha256, source, place.split_once("://")) {
+                    (Some(_), ..) | (_, ChartSource::Embedded, _) => Checked::Digest,
+                    (None, _, Some(("oci", _))) => Checked::Registry,
+                    _ => Checked::Repository,
+                },
+                source: place,
+                sha256,
+            })
         }
-        AddonAction::Manifests(manifests) => Some(Chart {
-            addon: step.key.clone(),
-            name: manifests.name.clone(),
-            version: None,
-            source: mirror.unwrap_or(&manifests.url).to_owned(),
-            sha256: manifests.sha256.clone(),
-        }),
+        AddonAction::Manifests(manifests) => {
+            // A registry has no manifests, so they come from their publisher.
+            let mirror = mirror.filter(|mirror| !mirror.starts_with("oci://"));
+            let sha256 = manifests.sha256.clone().or_else(|| digests.get(&manifests.name).cloned());
+            Some(Chart {
+                addon: step.key.clone(),
+                name: manifests.name.clone(),
+                version: None,
+                source: mirror.unwrap_or(&manifests.url).to_owned(),
+                checked: if sha256.is_some() { Checked::Digest } else { Checked::Nothing },
+                sha256,
+            })
+        }
         AddonAction::Objects { .. }
         | AddonAction::Definitions
         | AddonAction::NodeProviderIds
-        | AddonAction::BackendPool => None,
+        | AddonAction::BackendPool(_) => None,
     }
 }
 
-/// Images that objects of ours name. What charts pull is their own business.
-fn addon_images(step: &AddonStep) -> Vec<Image> {
-    fn collect(value: &Value, found: &mut Vec<Image>) {
-        match value {
-            Value::Object(fields) => {
-                for (name, value) in fields {
-                    match value {
-                        Value::String(text) if name == "image" => found.push(Image::of(text)),
-                        value => collect(value, found),
-                    }
-                }
-            }
-            Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
-            _ => {}
-        }
+/// What a person should know before it begins.
+fn notes(config: &Config, addons: &[AddonStep], charts: &[Chart]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if config.talos.schematic.is_empty() && addons.iter().any(|step| step.key == "longhorn") {
+        notes.push(
+            "Longhorn needs the Talos extension iscsi-tools, and `talos.schematic` names no set of extensions: \
+             the image must have it, and an upgrade of Talos would lose it"
+                .to_owned(),
+        );
     }
+    let bare = charts.iter().filter(|chart| chart.checked == Checked::Nothing);
+    let bare: Vec<&str> = bare.map(|chart| chart.name.as_str()).collect();
+    if !bare.is_empty() {
+        notes.push(format!(
+            "no digest is known of these manifests, so what is downloaded is not verified: {}; a mirror with a \
+             file SHA256SUMS vouches for its own",
+            bare.join(", ")
+        ));
+    }
+    notes
+}
+
+/// Images that objects of ours and our own chart name. What other charts pull is their own business.
+fn addon_images(step: &AddonStep) -> Vec<Image> {
     let mut found = Vec::new();
-    if let AddonAction::Objects { objects, .. } = &step.action {
-        objects.iter().for_each(|object| collect(object, &mut found));
+    match &step.action {
+        AddonAction::Objects { objects, .. } => {
+            objects.iter().for_each(|object| collect(object, &mut found));
+        }
+        AddonAction::Chart(release) if release.source == ChartSource::Embedded => {
+            let text = |key: &str| release.values.pointer(key).and_then(Value::as_str);
+            let repository = text("/image/repository").unwrap_or(OWN_IMAGE);
+            let tag = text("/image/tag").unwrap_or(&release.version);
+            found.push(Image::of(&format!("{repository}:{tag}")));
+        }
+        _ => {}
     }
     found
+}
+
+/// The images of the containers of a workload; other fields of that name are something else.
+fn collect(value: &Value, found: &mut Vec<Image>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::Array(items) if name == "containers" || name == "initContainers" => {
+                        let images = items.iter().filter_map(|item| item["image"].as_str());
+                        found.extend(images.map(Image::of));
+                    }
+                    value => collect(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        _ => {}
+    }
 }

@@ -18,10 +18,10 @@ use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 
 pub use error::PlanError;
-pub use expect::Past;
-pub use make::{PlanInput, plan};
+pub use expect::{Past, phases};
+pub use make::{PlanInput, plan, provider_balancer};
 pub use moved::Moved;
-pub use world::{World, answers, sha256};
+pub use world::{SeenRun, Taken, World, answers, fingerprint, salt, sha256};
 
 use crate::api::{
     cluster_bootstrap::Topology,
@@ -59,6 +59,9 @@ pub struct Plan {
     pub images: Vec<Image>,
     /// Helm charts that are installed, and manifests that are applied.
     pub charts: Vec<Chart>,
+    /// What a person should know before it begins.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// How long it should take.
     pub expected: Expected,
     /// What was seen, and must still be so when the plan is carried out.
@@ -169,15 +172,18 @@ pub struct Addresses {
 pub struct Image {
     /// Its reference.
     pub name: String,
-    /// Its digest; null when only a tag is known.
+    /// Its digest; null when it is not known before the image is pulled.
     pub digest: Option<String>,
+    /// What it is built from, when an image factory makes it: the name says what must be in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schematic: Option<String>,
 }
 
 impl Image {
     /// An image by its reference, which may carry a digest.
     pub fn of(reference: &str) -> Self {
         let digest = reference.split_once('@').map(|(_, digest)| digest.to_owned());
-        Self { name: reference.to_owned(), digest }
+        Self { name: reference.to_owned(), digest, schematic: None }
     }
 }
 
@@ -195,6 +201,36 @@ pub struct Chart {
     pub source: String,
     /// SHA-256 of the file, where it is known.
     pub sha256: Option<String>,
+    /// What it is compared with when it is fetched.
+    #[serde(default)]
+    pub checked: Checked,
+}
+
+/// What a chart or manifests are compared with when they are fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Checked {
+    /// Nothing: nobody publishes a digest that we know.
+    #[default]
+    Nothing,
+    /// The digest in this plan.
+    Digest,
+    /// What the index of its repository says.
+    Repository,
+    /// What its registry says.
+    Registry,
+}
+
+impl Checked {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing: not verified",
+            Self::Digest => "its digest",
+            Self::Repository => "its repository's index",
+            Self::Registry => "its registry",
+        }
+    }
 }
 
 /// How long a run should take.

@@ -22,23 +22,68 @@ pub struct Moved {
 impl fmt::Display for Moved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, then, now } = self;
-        match (path.as_str(), then, now) {
-            ("world.configSha256", ..) => f.write_str("the configuration was changed"),
-            ("world.vipAnswers", _, Value::Bool(true)) => {
-                f.write_str("something answers at the address of the control plane now, and did not before")
-            }
-            ("world.vipAnswers", ..) => {
-                f.write_str("nothing answers at the address of the control plane any more")
-            }
-            ("world.temporaryCluster", _, Value::Bool(true)) => {
-                f.write_str("a temporary cluster of that name exists now, and did not before")
-            }
-            ("world.temporaryCluster", ..) => f.write_str("the temporary cluster of that name is gone"),
-            (_, Value::Null, now) => write!(f, "{path} is new: {}", short(now)),
-            (_, then, Value::Null) => write!(f, "{path} is gone: it was {}", short(then)),
-            (_, then, now) => write!(f, "{path} was {} and is {}", short(then), short(now)),
+        if let Some(words) = self.in_the_world() {
+            return f.write_str(&words);
+        }
+        match (then, now) {
+            (Value::Null, now) => write!(f, "{path} is new: {}", short(now)),
+            (then, Value::Null) => write!(f, "{path} is gone: it was {}", short(then)),
+            (then, now) => write!(f, "{path} was {} and is {}", short(then), short(now)),
         }
     }
+}
+
+impl Moved {
+    /// What a person calls a fact of the world.
+    fn in_the_world(&self) -> Option<String> {
+        let fact = self.path.strip_prefix("world.")?;
+        let (name, item) = match fact.split_once('[') {
+            Some((name, item)) => (name, item.split_once(']')?.0),
+            None => fact.split_once('.').unwrap_or((fact, "")),
+        };
+        let (then, now) = (&self.then, &self.now);
+        let (is_new, is_gone) = (then.is_null(), now.is_null());
+        let thing = match name {
+            "machines" => "machine",
+            _ => "load balancer",
+        };
+        Some(match name {
+            "configSha256" => "the configuration was changed".to_owned(),
+            "programVersion" => {
+                format!("this program is version {}, and {} made the plan", plain(now), plain(then))
+            }
+            "secrets" => format!("the secret `{item}` has another value"),
+            "vipAnswers" if *now == Value::Bool(true) => {
+                "something answers at the address of the control plane now, and did not before".to_owned()
+            }
+            "vipAnswers" => "nothing answers at the address of the control plane any more".to_owned(),
+            "temporaryCluster" if *now == Value::Bool(true) => {
+                "a temporary cluster of that name exists now, and did not before".to_owned()
+            }
+            "temporaryCluster" => "the temporary cluster of that name is gone".to_owned(),
+            "machines" | "loadBalancers" if fact.ends_with(".owner") => {
+                format!("{thing} `{item}` at the provider is another one now{}", of(now))
+            }
+            "machines" | "loadBalancers" if is_new => {
+                format!("{thing} `{item}` exists at the provider now{}", of(&now["owner"]))
+            }
+            "machines" | "loadBalancers" => format!("{thing} `{item}` is gone from the provider"),
+            "runs" if is_new => {
+                format!("run `{item}` makes this cluster now, and is {}", plain(&now["stage"]))
+            }
+            "runs" if is_gone => format!("run `{item}` does not hold this cluster any more"),
+            "runs" => format!("run `{item}` was {} and is {}", plain(then), plain(now)),
+            _ => return None,
+        })
+    }
+}
+
+fn of(owner: &Value) -> String {
+    owner.as_str().map(|owner| format!(", of `{owner}`")).unwrap_or_default()
+}
+
+fn plain(value: &Value) -> &str {
+    value.as_str().unwrap_or("unknown")
 }
 
 /// A value in a few words.
@@ -62,6 +107,11 @@ impl Plan {
             let mut value = serde_json::to_value(plan).unwrap_or_default();
             if let Some(fields) = value.as_object_mut() {
                 fields.remove("expected");
+                fields.remove("notes");
+            }
+            if let Some(fields) = value["world"].as_object_mut() {
+                fields.remove("unseen");
+                fields.remove("secretsSalt");
             }
             value
         };

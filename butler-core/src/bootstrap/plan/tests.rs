@@ -44,6 +44,7 @@ fn config() -> Config {
             time_servers: Vec::new(),
         },
         addons: BootstrapAddons::default(),
+        catalog: true,
         charts: ChartsConfig::default(),
         control_plane_exposure: None,
         multi_tenancy_mode: None,
@@ -104,7 +105,8 @@ fn planned(change: impl FnOnce(&mut Config, &mut World)) -> Plan {
     let (mut config, mut world) = (config(), World::of(b"config"));
     change(&mut config, &mut world);
     let images = vec![Image::of("example.org/installer:v1")];
-    plan(&PlanInput { config: &config, addons: &addons(), images, past: Vec::new(), world })
+    let digests = [("net-1.2.3".to_owned(), "cd".to_owned())].into();
+    plan(&PlanInput { config: &config, addons: &addons(), images, digests, past: Vec::new(), world })
 }
 
 #[test]
@@ -150,6 +152,8 @@ fn a_plan_names_everything_that_will_be_made() {
         "each once"
     );
     assert_eq!(plan.charts.len(), 2);
+    assert_eq!(plan.charts[0].sha256.as_deref(), Some("cd"));
+    assert!(plan.charts.iter().all(|chart| chart.checked == Checked::Digest));
     assert_eq!(plan.charts[1].sha256.as_deref(), Some("ab"));
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(Plan::from_json(&text).unwrap(), plan);
@@ -175,21 +179,35 @@ fn shapes_of_clusters_differ_in_what_they_need() {
     });
     assert!(local.machines.is_empty() && local.objects.iter().all(|o| o.place == Place::Management));
     assert!(!local.steps.iter().any(|step| step.id == "RemovingTemporaryCluster"));
-    assert!(!local.objects.iter().any(|object| object.kind == "Secret"));
+    let secrets = local.objects.iter().filter(|object| object.kind == "Secret");
+    assert_eq!(secrets.map(|object| object.name.as_str()).collect::<Vec<_>>(), ["m-kubeconfig"]);
+}
+
+fn taken(name: &str, owner: &str) -> Taken {
+    Taken { name: name.into(), owner: Some(owner.into()) }
 }
 
 #[test]
 fn what_moved_is_named_with_then_and_now() {
     let before = planned(|_, world| {
         world.vip_answers = Some(false);
+        world.program_version = Some("0.1.0".into());
+        world.secrets = [("password".to_owned(), "a".to_owned())].into();
         world.machines = Some(Vec::new());
+        world.load_balancers = Some(vec![taken("m-cp-lb", "old")]);
+        world.runs = Some(Vec::new());
         world.programs.insert("helm".into(), "3.22.0".into());
     });
     let now = planned(|config, world| {
         config.cluster.control_plane.cpu = 4;
         *world = World::of(b"another");
         world.vip_answers = Some(true);
-        world.machines = Some(vec!["m-cp-0".into()]);
+        world.program_version = Some("9.9.9".into());
+        world.secrets =
+            [("password".to_owned(), "b".to_owned()), ("token".to_owned(), "c".to_owned())].into();
+        world.machines = Some(vec![taken("m-cp-0", "other")]);
+        world.load_balancers = Some(vec![taken("m-cp-lb", "new")]);
+        world.runs = Some(vec![SeenRun { id: "r1".into(), stage: "Interrupted".into() }]);
         world.temporary_cluster = Some(true);
         world.programs.insert("helm".into(), "3.23.0".into());
     });
@@ -201,11 +219,15 @@ fn what_moved_is_named_with_then_and_now() {
             "machines[m-cp-0].cpu was 2 and is 4",
             "machines[m-cp-1].cpu was 2 and is 4",
             "machines[m-cp-2].cpu was 2 and is 4",
-            "world.machines[m-cp-0] is new: `m-cp-0`",
+            "load balancer `m-cp-lb` at the provider is another one now, of `new`",
+            "machine `m-cp-0` exists at the provider now, of `other`",
+            "this program is version 9.9.9, and 0.1.0 made the plan",
             "world.programs.helm was `3.22.0` and is `3.23.0`",
+            "run `r1` makes this cluster now, and is Interrupted",
+            "the secret `password` has another value",
             "something answers at the address of the control plane now, and did not before",
         ],
-        "nobody looked for the temporary cluster before, so it did not move"
+        "nobody looked for the temporary cluster and the token before, so they did not move"
     );
     let mut slower = before.clone();
     slower.steps[0].expected_seconds += 100;
@@ -281,7 +303,14 @@ fn time_is_learned_from_runs_of_the_same_provider_that_went_through() {
     let past = Past::of(&runs, &ProviderKind::Sandbox);
     assert_eq!(past.len(), 3);
     let config = config();
-    let input = PlanInput { config: &config, addons: &[], images: Vec::new(), past, world: World::default() };
+    let input = PlanInput {
+        config: &config,
+        addons: &[],
+        images: Vec::new(),
+        digests: Default::default(),
+        past,
+        world: World::default(),
+    };
     let plan = plan(&input);
     assert_eq!(plan.expected, Expected { seconds: 25, past_runs: 3 });
     assert_eq!(plan.steps[4].expected_seconds, 19);

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::compare::Change;
 use crate::{
     error::{Code, Diagnose},
-    event::{JournalError, journal::Holder},
+    event::{JournalError, RunId, journal::Holder},
     nearest::nearest,
 };
 
@@ -39,6 +40,22 @@ pub enum RunError {
         /// Who works on it.
         holder: Holder,
     },
+    /// The configuration is not the one that the run began with.
+    #[error("run `{run}` began with another configuration: {}", counted(changes))]
+    ConfigChanged {
+        /// The run.
+        run: RunId,
+        /// What changed.
+        changes: Vec<Change>,
+        /// The file, as a person named it.
+        file: Option<PathBuf>,
+    },
+    /// Neither directory nor journal has the configuration.
+    #[error("the configuration of run `{run}` is gone")]
+    ConfigLost {
+        /// The run.
+        run: RunId,
+    },
     /// A directory cannot be read.
     #[error("cannot read `{}`", path.display())]
     Read {
@@ -59,6 +76,8 @@ impl Diagnose for RunError {
             Self::None | Self::Unknown { .. } => Code::RunUnknown,
             Self::Ambiguous { .. } => Code::RunAmbiguous,
             Self::Held { .. } => Code::RunHeld,
+            Self::ConfigChanged { .. } => Code::RunConfigChanged,
+            Self::ConfigLost { .. } => Code::RunConfigLost,
             Self::Read { .. } => Code::FileUnreadable,
             Self::Journal(error) => error.code(),
         }
@@ -77,8 +96,37 @@ impl Diagnose for RunError {
                 format!("butleradm bootstrap status {cluster}"),
                 format!("butleradm bootstrap abort {cluster}"),
             ],
+            Self::ConfigChanged { run, changes, .. } if changes.iter().any(Change::is_unsafe) => vec![
+                format!("butleradm bootstrap resume {run}, without what is not possible"),
+                format!("butleradm bootstrap destroy {run}, then run with the new file"),
+            ],
+            Self::ConfigChanged { run, file, .. } => {
+                let file = file.as_ref().map(|file| format!(" --config {}", file.display()));
+                vec![format!("butleradm bootstrap resume {run}{} --accept-config", file.unwrap_or_default())]
+            }
+            Self::ConfigLost { run } => vec![
+                format!("butleradm bootstrap resume {run} --config FILE"),
+                format!("butleradm bootstrap destroy {run} --config FILE"),
+            ],
             Self::Read { .. } => Vec::new(),
             Self::Journal(error) => error.hints(),
         }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        match self {
+            Self::ConfigChanged { changes, .. } => changes.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// `2 changes, 1 of which is not possible`.
+fn counted(changes: &[Change]) -> String {
+    let all = if changes.len() == 1 { "a change".to_owned() } else { format!("{} changes", changes.len()) };
+    match changes.iter().filter(|change| change.is_unsafe()).count() {
+        0 => format!("{all}, safe"),
+        count if count == changes.len() => format!("{all}, not possible in a run that is this far"),
+        count => format!("{all}, of which {count} not possible in a run that is this far"),
     }
 }

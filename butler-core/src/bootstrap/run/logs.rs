@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{RunDir, RunError, Session, steps};
-use crate::event::{Event, EventKind, Level, Outcome, elapsed, journal};
+use crate::event::{Event, EventKind, JournalReader, Level, Outcome, elapsed};
+
+/// Bytes of a log that are read at once.
+const CHUNK: u64 = 4 << 20;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,23 +27,33 @@ pub struct Said {
 #[derive(Debug)]
 pub struct LogReader {
     dir: RunDir,
-    /// Length of the journal at the last look: one that has not grown is not read again.
-    length: u64,
-    events: usize,
-    phases: Vec<(String, Timestamp)>,
+    journal: JournalReader,
+    narrator: Narrator,
     log: Tail,
 }
 
 impl LogReader {
     /// Begins at the beginning.
     pub fn new(dir: RunDir) -> Self {
-        let log = Tail::default();
-        Self { dir, length: 0, events: 0, phases: Vec::new(), log }
+        let (journal, log) = (JournalReader::new(dir.journal()), Tail::default());
+        Self { dir, journal, narrator: Narrator::default(), log }
     }
 
-    /// What was added since the last look, in order of time.
+    /// Of a log that has grown, only so many bytes at its end are read; the journal is read whole.
+    pub fn latest(dir: RunDir, bytes: u64) -> Self {
+        let mut reader = Self::new(dir);
+        let length = fs::metadata(reader.dir.log()).map_or(0, |meta| meta.len());
+        reader.log.at = length.saturating_sub(bytes);
+        // What is left of the line that was cut is no line.
+        reader.log.torn = reader.log.at > 0;
+        reader
+    }
+
+    /// What was added since the last look, in order of time; of a log that grows quickly some of it, the
+    /// rest the next time.
     pub fn more(&mut self) -> Result<Vec<Said>, RunError> {
-        let mut said = self.of_journal()?;
+        let events = self.journal.more()?;
+        let mut said: Vec<Said> = events.iter().filter_map(|event| self.narrator.said(event)).collect();
         let path = self.dir.log();
         let added = self.log.added(&path).map_err(|source| RunError::Read { path, source })?;
         said.extend(added);
@@ -48,22 +61,20 @@ impl LogReader {
         said.sort_by_key(|said| said.time);
         Ok(said)
     }
+}
 
-    fn of_journal(&mut self) -> Result<Vec<Said>, RunError> {
-        let path = self.dir.journal();
-        let length = fs::metadata(&path).map_or(0, |meta| meta.len());
-        if length == self.length {
-            return Ok(Vec::new());
-        }
-        self.length = length;
-        let events = journal::read(&path)?;
-        let mut said = Vec::new();
-        for event in events.iter().skip(self.events) {
-            let words = self.words(event);
-            said.extend(words.map(|(level, text)| Said { time: Some(event.time), level, text }));
-        }
-        self.events = events.len();
-        Ok(said)
+/// Puts events into words.
+#[derive(Debug, Default)]
+pub struct Narrator {
+    /// Phases that run, with their start.
+    phases: Vec<(String, Timestamp)>,
+}
+
+impl Narrator {
+    /// What an event says; nothing when it is for programs only.
+    pub fn said(&mut self, event: &Event) -> Option<Said> {
+        let (level, text) = self.words(event)?;
+        Some(Said { time: Some(event.time), level, text })
     }
 
     fn words(&mut self, event: &Event) -> Option<(Level, String)> {
@@ -87,6 +98,8 @@ impl LogReader {
                 (Level::Info, format!("{reference} {}", format!("{change:?}").to_lowercase()))
             }
             EventKind::Log { level, message, .. } => (*level, message.clone()),
+            EventKind::Stalled(stall) => (Level::Warn, stall.lines().join("; ")),
+            EventKind::Moving {} => (Level::Info, "moving again".to_owned()),
             EventKind::Intent { step, data } if step == steps::SESSION => {
                 let Session { verb, pid, host } = serde_json::from_value(data.clone()).ok()?;
                 let verb = format!("{verb:?}").to_lowercase();
@@ -108,6 +121,8 @@ impl LogReader {
 #[derive(Debug, Default)]
 struct Tail {
     at: u64,
+    /// What comes first is the end of a line.
+    torn: bool,
     rest: Vec<u8>,
     /// Time and level of the last line that had some: lines without are its continuation.
     last: Option<(Timestamp, Level)>,
@@ -125,7 +140,12 @@ impl Tail {
             self.rest.clear();
         }
         file.seek(SeekFrom::Start(self.at))?;
-        self.at += file.read_to_end(&mut self.rest)? as u64;
+        self.at += file.take(CHUNK).read_to_end(&mut self.rest)? as u64;
+        if self.torn {
+            let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else { return Ok(Vec::new()) };
+            self.rest.drain(..=end);
+            self.torn = false;
+        }
         let end = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let whole: Vec<u8> = self.rest.drain(..end).collect();
         let text = String::from_utf8_lossy(&whole);

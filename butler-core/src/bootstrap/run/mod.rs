@@ -3,16 +3,21 @@
 //! | in `BUTLER_HOME/runs/<run-id>/` | is |
 //! |---|---|
 //! | `journal.ndjson` | every event of the run, and every effect before and after it |
+//! | `journal.damaged-*.ndjson` | a journal before it was repaired |
 //! | `config.yaml` | the configuration as it was given; may hold secrets, so 0600 |
 //! | `secrets/` | what the journal names by file: the Talos secrets, kubeconfigs |
 //! | `temporary/` | the temporary control plane; can be made again |
 //! | `work/` | files for programs that need them, such as helm |
 //! | `run.log` | what the controllers say, for developers |
+//! | `live.json` | how machines and tasks are at this moment, for whoever watches; may be lost |
 //!
 //! [`RunState`] is derived from the journal each time; nothing else says how far a run is.
 
+pub mod compare;
 mod error;
+mod live;
 mod logs;
+pub mod repair;
 mod state;
 pub mod steps;
 
@@ -21,12 +26,13 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 
 pub use error::RunError;
-pub use logs::{LogReader, Said};
-pub use state::{Machine, PhaseTime, RunFacts, RunState, Session, Stage, Verb};
+pub use live::{Live, LiveWriter};
+pub use logs::{LogReader, Narrator, Said};
+pub use state::{Given, Machine, PhaseTime, RunFacts, RunState, Session, Stage, Verb};
 
 use crate::{
     event::{
-        JournalError, RunId,
+        Event, JournalError, RunId,
         journal::{self, Holder},
     },
     settings::{Home, home::make_private_dir},
@@ -61,20 +67,25 @@ impl Runs {
         })
     }
 
-    /// Every run, oldest first. One whose journal is damaged is among them, with what is wrong.
-    pub fn list(&self) -> Result<Vec<Listed>, RunError> {
+    /// The ids of every run, oldest first.
+    pub fn ids(&self) -> Result<Vec<RunId>, RunError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(RunError::Read { path: self.dir.clone(), source }),
         };
-        let mut names: Vec<String> = entries
+        let names = entries
             .flatten()
-            .filter(|entry| entry.path().join(JOURNAL).exists())
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
-        names.sort();
-        let runs = names.into_iter().filter_map(|name| RunId::parse(&name));
+            .filter(|entry| entry.path().is_dir())
+            .filter_map(|entry| entry.file_name().into_string().ok());
+        let mut ids: Vec<RunId> = names.filter_map(|name| RunId::parse(&name)).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// Every run, oldest first. One whose journal is damaged is among them, with what is wrong.
+    pub fn list(&self) -> Result<Vec<Listed>, RunError> {
+        let runs = self.ids()?.into_iter();
         Ok(runs.map(|id| self.dir(&id)).map(|dir| (dir.clone(), dir.state())).collect())
     }
 
@@ -87,10 +98,12 @@ impl Runs {
         }
         let by_id: Vec<&RunDir> =
             all.iter().map(|(dir, _)| dir).filter(|dir| dir.id().as_str().starts_with(name)).collect();
-        let of_cluster = |state: &Result<RunState, RunError>| {
-            state.as_ref().is_ok_and(|state| state.cluster.as_deref() == Some(name))
+        let of_cluster = |(dir, state): &&Listed| match state {
+            Ok(state) => state.cluster.as_deref() == Some(name),
+            // It must not be passed over for an older run of the same cluster.
+            Err(_) => dir.salvaged().is_some_and(|state| state.cluster.as_deref() == Some(name)),
         };
-        let cluster = all.iter().rev().find(|(_, state)| of_cluster(state)).map(|(dir, _)| dir);
+        let cluster = all.iter().rev().find(of_cluster).map(|(dir, _)| dir);
         let found = match (cluster, by_id.as_slice()) {
             (Some(dir), _) => dir.clone(),
             (None, [dir]) => (*dir).clone(),
@@ -102,6 +115,27 @@ impl Runs {
         };
         let state = found.state()?;
         Ok((found, state))
+    }
+
+    /// The directory of the run that an id or the beginning of one means, whatever its journal is like; or
+    /// the run that a cluster's name means.
+    pub fn locate(&self, name: &str) -> Result<RunDir, RunError> {
+        let all = self.list()?;
+        let mut by_id = all.iter().filter(|(dir, _)| dir.id().as_str().starts_with(name));
+        match (by_id.next(), by_id.next()) {
+            (Some((dir, _)), None) => Ok(dir.clone()),
+            _ => match self.find(name) {
+                Ok((dir, _)) => Ok(dir),
+                // Found, and damaged.
+                Err(error @ RunError::Journal(_)) => {
+                    let of_cluster = |dir: &RunDir| {
+                        dir.salvaged().is_some_and(|state| state.cluster.as_deref() == Some(name))
+                    };
+                    all.into_iter().rev().map(|(dir, _)| dir).find(of_cluster).ok_or(error)
+                }
+                Err(error) => Err(error),
+            },
+        }
     }
 
     /// The newest run.
@@ -150,9 +184,14 @@ impl RunDir {
         self.dir.join("config.yaml")
     }
 
+    /// Files with secrets.
+    pub fn secrets(&self) -> PathBuf {
+        self.dir.join("secrets")
+    }
+
     /// A file with a secret.
     pub fn secret(&self, name: &str) -> PathBuf {
-        self.dir.join("secrets").join(name)
+        self.secrets().join(name)
     }
 
     /// The temporary control plane.
@@ -165,6 +204,11 @@ impl RunDir {
         self.dir.join("work")
     }
 
+    /// How machines and tasks are at this moment.
+    pub fn live(&self) -> PathBuf {
+        self.dir.join("live.json")
+    }
+
     /// What the controllers say.
     pub fn log(&self) -> PathBuf {
         self.dir.join("run.log")
@@ -175,9 +219,25 @@ impl RunDir {
         journal::holder(&self.journal())
     }
 
+    /// The records of the journal; none when the run ended before it had one.
+    pub fn events(&self) -> Result<Vec<Event>, RunError> {
+        match journal::read(&self.journal()) {
+            Err(JournalError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                Ok(Vec::new())
+            }
+            events => Ok(events?),
+        }
+    }
+
+    /// What a damaged journal still says; none when it cannot even be read.
+    pub fn salvaged(&self) -> Option<RunState> {
+        let events = journal::repair::salvage(&self.journal(), &self.id).ok()?.events;
+        Some(RunState::of(&self.id, &events, self.holder()))
+    }
+
     /// How far the run is. Works while another process writes the journal.
     pub fn state(&self) -> Result<RunState, RunError> {
-        let events = journal::read(&self.journal())?;
+        let events = self.events()?;
         let holder = self.holder();
         Ok(RunState::of(&self.id, &events, holder))
     }

@@ -7,9 +7,10 @@ use std::{
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::steps;
-use crate::event::{Event, EventKind, Outcome, RunId, journal::Holder};
+use crate::event::{Event, EventKind, Outcome, RunId, Stall, journal::Holder};
 
 /// What a run is, as its first record says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,22 @@ pub struct RunFacts {
     pub rehearsal: bool,
     /// Version of the program that began it.
     pub version: String,
+}
+
+/// What a run is made from, so that it can be gone on with, compared and removed when the file is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Given {
+    /// SHA-256 of the configuration's text.
+    pub sha256: String,
+    /// The configuration as [`Config::document`](crate::bootstrap::config::Config::document) writes it:
+    /// no secret is in it.
+    pub document: Value,
+    /// What the temporary control plane is made of.
+    pub runtime: String,
+    /// The changes that a person accepted; none when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
 }
 
 /// A process that worked on a run.
@@ -62,6 +79,8 @@ pub enum Verb {
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
+    /// It ended before its first record; nothing was made.
+    NeverStarted,
     /// A process works on it.
     Running,
     /// Its process ended without a word.
@@ -80,6 +99,7 @@ impl Stage {
     /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::NeverStarted => "NeverStarted",
             Self::Running => "Running",
             Self::Interrupted => "Interrupted",
             Self::Stopped => "Stopped",
@@ -153,6 +173,24 @@ pub struct RunState {
     pub addons: Vec<String>,
     /// Effects that were announced and of which nothing more is known.
     pub open: Vec<String>,
+    /// True when its removal was begun and has not come to its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub half_destroyed: bool,
+    /// Records that were lost when the journal was damaged.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost: u64,
+    /// What it is made from.
+    #[serde(skip)]
+    pub given: Option<Given>,
+    /// Every effect that was ever announced.
+    #[serde(skip)]
+    pub announced: BTreeSet<String>,
+    /// True when everything was seen to be gone after the last session that made something.
+    #[serde(skip)]
+    pub seen_gone: bool,
+    /// Why it does not move on, or did not when its process ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stall: Option<Stall>,
     /// How the last session ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -163,36 +201,57 @@ pub struct RunState {
 impl RunState {
     /// Reads a journal. `holder` is who writes it now.
     pub fn of(id: &RunId, events: &[Event], holder: Option<Holder>) -> Self {
-        let mut state = Self {
+        let mut state = Self::begin(id);
+        for event in events {
+            state.take(event);
+        }
+        state.held(holder);
+        state
+    }
+
+    /// A run of which nothing is known yet.
+    pub fn begin(id: &RunId) -> Self {
+        Self {
             run_id: id.clone(),
             stage: Stage::Interrupted,
             cluster: None,
             facts: None,
-            holder,
+            holder: None,
             sessions: Vec::new(),
-            started: events.first().map(|event| event.time),
-            updated: events.last().map(|event| event.time),
+            started: None,
+            updated: None,
             phases: Vec::new(),
             machines: BTreeMap::new(),
             load_balancers: BTreeSet::new(),
             addons: Vec::new(),
             open: Vec::new(),
+            half_destroyed: false,
+            lost: 0,
+            given: None,
+            announced: BTreeSet::new(),
+            seen_gone: false,
+            stall: None,
             outcome: None,
-            records: events.len(),
-        };
-        for event in events {
-            state.take(event);
+            records: 0,
         }
-        let destroyed = state.sessions.last().is_some_and(|session| session.verb == Verb::Destroy);
-        state.stage = match (&state.holder, &state.outcome) {
+    }
+
+    /// Learns who works on the run now.
+    pub fn held(&mut self, holder: Option<Holder>) {
+        self.holder = holder;
+        let last = self.sessions.iter().rev().find(|session| session.verb != Verb::Abort);
+        let destroys = last.is_some_and(|session| session.verb == Verb::Destroy);
+        let destroyed = destroys || self.seen_gone;
+        self.stage = match (&self.holder, &self.outcome) {
             (Some(_), _) => Stage::Running,
+            (None, None) if self.records == 0 => Stage::NeverStarted,
             (None, None) => Stage::Interrupted,
             (None, Some(Outcome::Succeeded)) if destroyed => Stage::Destroyed,
             (None, Some(Outcome::Succeeded)) => Stage::Succeeded,
             (None, Some(Outcome::Failed { .. })) => Stage::Failed,
             (None, Some(Outcome::Cancelled)) => Stage::Stopped,
         };
-        state
+        self.half_destroyed = destroyed && self.stage != Stage::Destroyed;
     }
 
     /// The phase the run is in, or was in last.
@@ -207,20 +266,55 @@ impl RunState {
             || !self.load_balancers.is_empty()
             || !self.open.is_empty()
             || self.stage == Stage::Succeeded
+            || self.lost > 0 && !self.seen_gone
     }
 
-    fn take(&mut self, event: &Event) {
+    /// True when an effect whose name begins like this was ever announced.
+    pub fn has_announced(&self, beginning: &str) -> bool {
+        self.announced.iter().any(|step| step.starts_with(beginning))
+    }
+
+    /// Takes the next record of the journal.
+    pub fn take(&mut self, event: &Event) {
+        self.started.get_or_insert(event.time);
+        self.updated = Some(event.time);
+        self.records += 1;
         match &event.kind {
             EventKind::Intent { step, data } if step == steps::RUN => {
                 self.facts = serde_json::from_value(data.clone()).ok();
                 self.cluster = self.facts.as_ref().map(|facts| facts.cluster.clone());
             }
             EventKind::Intent { step, data } if step == steps::SESSION => {
-                self.sessions.extend(serde_json::from_value::<Session>(data.clone()));
+                let session = serde_json::from_value::<Session>(data.clone()).ok();
+                let makes = |session: &Session| matches!(session.verb, Verb::Run | Verb::Resume);
+                self.seen_gone &= !session.as_ref().is_some_and(makes);
+                self.sessions.extend(session);
                 self.phases.clear();
+                self.stall = None;
                 self.outcome = None;
             }
+            EventKind::Result { step, data } if step == steps::CONFIG => {
+                let given: Option<Given> = serde_json::from_value(data.clone()).ok();
+                if let (Some(given), Some(facts)) = (&given, &mut self.facts) {
+                    facts.config_sha256.clone_from(&given.sha256);
+                    facts.runtime.clone_from(&given.runtime);
+                }
+                self.given = given.or(self.given.take());
+            }
+            EventKind::Result { step, data } if step == steps::REPAIRED => {
+                self.lost += data["lost"].as_u64().unwrap_or_default();
+                if data["outcomeKnown"] != true {
+                    self.outcome = None;
+                }
+            }
+            EventKind::Result { step, .. } if step == steps::DESTROYED => {
+                self.seen_gone = true;
+                self.open.clear();
+                self.load_balancers.clear();
+                self.machines.values_mut().for_each(|machine| machine.removed = true);
+            }
             EventKind::Intent { step, .. } => {
+                self.announced.insert(step.clone());
                 if let Some(name) = step.strip_prefix("machine/") {
                     self.machines.entry(name.to_owned()).or_default();
                 }
@@ -247,7 +341,10 @@ impl RunState {
                     self.addons.push(key.to_owned());
                 }
             }
+            EventKind::Stalled(stall) => self.stall = Some(stall.clone()),
+            EventKind::Moving {} => self.stall = None,
             EventKind::PhaseStarted { phase } => {
+                self.stall = None;
                 let started = event.time;
                 self.phases.push(PhaseTime { phase: phase.clone(), started, finished: None, result: None });
             }
@@ -258,10 +355,19 @@ impl RunState {
                     open.result = Some(result.clone());
                 }
             }
-            EventKind::Finished { outcome } => self.outcome = Some(outcome.clone()),
+            EventKind::Finished { outcome } => {
+                if *outcome == Outcome::Succeeded {
+                    self.stall = None;
+                }
+                self.outcome = Some(outcome.clone());
+            }
             _ => {}
         }
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]
@@ -281,11 +387,11 @@ mod tests {
         (id, events)
     }
 
-    fn intent(step: &str, data: serde_json::Value) -> EventKind {
+    fn intent(step: &str, data: Value) -> EventKind {
         EventKind::Intent { step: step.into(), data }
     }
 
-    fn result(step: &str, data: serde_json::Value) -> EventKind {
+    fn result(step: &str, data: Value) -> EventKind {
         EventKind::Result { step: step.into(), data }
     }
 
@@ -310,6 +416,34 @@ mod tests {
         assert_eq!(state.phase(), Some("A"));
         assert_eq!(state.open, ["machine/m-cp-0"]);
         assert_eq!(state.machines["m-cp-0"], Machine::default());
+    }
+
+    #[test]
+    fn a_stall_is_known_until_the_run_moves_and_after_it_gave_up() {
+        let stall = Stall {
+            code: "BTL-2031".into(),
+            what: "machine `m-cp-0` has no address".into(),
+            evidence: Vec::new(),
+            next: Vec::new(),
+            seconds: 20,
+        };
+        let mut kinds = beginning();
+        kinds.push(EventKind::Stalled(stall.clone()));
+        let known = |kinds: &[EventKind]| {
+            let (id, events) = events(kinds.to_vec());
+            RunState::of(&id, &events, None).stall
+        };
+        assert_eq!(known(&kinds), Some(stall.clone()));
+        for (last, expected) in [
+            (EventKind::Moving {}, None),
+            (EventKind::PhaseStarted { phase: "B".into() }, None),
+            (EventKind::finished(Outcome::Succeeded), None),
+            (EventKind::finished(Outcome::Cancelled), Some(stall)),
+            (intent("session", json!({"verb": "resume", "pid": 2, "host": "h"})), None),
+        ] {
+            let kinds = [&kinds[..], &[last]].concat();
+            assert_eq!(known(&kinds), expected, "{kinds:?}");
+        }
     }
 
     #[test]

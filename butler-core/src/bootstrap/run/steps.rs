@@ -3,6 +3,11 @@
 
 /// The first record: what the run is. Its data is a [`RunFacts`](super::state::RunFacts).
 pub const RUN: &str = "run";
+/// What the run is made from: a [`Given`](super::Given). Written when it begins, and again when a changed
+/// configuration was accepted.
+pub const CONFIG: &str = "config";
+/// The journal was damaged and what could be saved of it was kept; see [`repair`](super::repair).
+pub const REPAIRED: &str = "repaired";
 /// A process takes the run up. Its data is a [`Session`](super::Session).
 pub const SESSION: &str = "session";
 /// The Talos secrets of the cluster.

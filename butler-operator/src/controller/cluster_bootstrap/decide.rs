@@ -10,35 +10,33 @@
 //! | InstallingAddons | every addon is installed | `AddonsInstalled` |
 //! | Pivoting | nodes, etcd and the way to the API were looked at, and the new cluster has its objects | `Ready` |
 //!
-//! Errors that may pass are tried again until the deadline of the phase; the status says all the while
-//! what is waited for. `Failed` ends it: whoever wants another try clears the phase.
+//! Errors that may pass are tried again until the deadline of the phase, which begins anew with each
+//! machine that gets further; the status says all the while what is waited for, and the reason of its
+//! condition is the word of a [`Code`]. `Failed` ends it: whoever wants another try clears the phase.
 
 use std::time::Duration;
 
 use butler_core::{
     api::{
         ClusterBootstrap, LoadBalancerRequest, MachineRequest,
-        cluster_bootstrap::{
-            BootstrapMachine, ClusterBootstrapPhase as Phase, ClusterBootstrapStatus as Status,
-        },
+        cluster_bootstrap::{ClusterBootstrapPhase as Phase, ClusterBootstrapStatus as Status},
         common::MachineRole,
         conditions::{reasons, status, types},
-        load_balancer_request::LoadBalancerRequestPhase,
         machine_request::MachineRequestPhase,
         names::finalizers,
     },
     bootstrap::addons::AddonStep,
+    error::Code,
 };
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
-use super::wanted;
-use crate::controller::{Next, condition, notice::Notice};
-
-/// How long a step of Talos may take, all tries together.
-const TALOS_LIMIT: Duration = Duration::from_secs(10 * 60);
-/// How long the last look may take.
-const VERIFY_LIMIT: Duration = Duration::from_secs(10 * 60);
+use super::{
+    machines::{is_running, machines, phase, url},
+    wanted,
+};
+use crate::controller::{Next, Timing, condition, failure::code_of, notice::Notice};
 
 pub(super) mod conditions {
     pub(in super::super) const MACHINES_READY: &str = "MachinesReady";
@@ -75,6 +73,7 @@ pub(super) struct View<'a> {
     pub(super) requests: &'a [MachineRequest],
     pub(super) balancer: Option<&'a LoadBalancerRequest>,
     pub(super) addons: &'a [AddonStep],
+    pub(super) timing: Timing,
     pub(super) now: Timestamp,
 }
 
@@ -83,6 +82,8 @@ pub(super) struct View<'a> {
 pub(super) struct Trouble {
     /// True when it may pass without anybody doing something.
     pub(super) passes: bool,
+    /// What `explain` knows of it.
+    pub(super) code: Code,
     pub(super) text: String,
 }
 
@@ -202,25 +203,41 @@ impl View<'_> {
         Decision { status, notice: Some(notice), step: Step::Done(Next::After(Duration::ZERO)) }
     }
 
+    /// The time for a phase begins anew: something got further.
+    fn restart(&self, status: &mut Status, condition: &str) {
+        let Some(known) = status.conditions.iter_mut().find(|known| known.type_ == condition) else { return };
+        known.last_transition_time = Time(self.now);
+    }
+
     /// Tries again while there is time, else gives up.
-    fn again(&self, condition: &str, reason: &str, limit: Duration, trouble: &Trouble) -> Decision {
-        let conditions = self.bootstrap.status.iter().flat_map(|status| &status.conditions).cloned();
-        let began = condition::since(&conditions.collect::<Vec<_>>(), condition, status::FALSE);
+    fn again(
+        &self,
+        mut status: Status,
+        condition: &str,
+        reason: &str,
+        limit: Duration,
+        trouble: &Trouble,
+    ) -> Decision {
+        let began = condition::since(&status.conditions, condition, status::FALSE);
         let late = began.is_some_and(|began| self.now.duration_since(began) > signed(limit));
         if trouble.passes && !late {
-            return self.wait(condition, &trouble.text, Step::Done(Next::Retry("transient")));
+            self.set(&mut status, (condition, status::FALSE, trouble.code.word()), &trouble.text);
+            return Decision { status, notice: None, step: Step::Done(Next::Retry("transient")) };
         }
         let mut text = trouble.text.clone();
         if trouble.passes {
             text = format!("not done within {} min: {text}", limit.as_secs() / 60);
         }
-        self.fail(condition, reason, text)
+        let mut decision = self.fail(condition, reason, Some(trouble.code), text);
+        decision.status.machines = status.machines;
+        decision
     }
 
-    fn fail(&self, condition: &str, reason: &str, text: impl Into<String>) -> Decision {
+    /// Gives up. The condition has the code as its reason, where there is one; the whole has the word.
+    fn fail(&self, condition: &str, reason: &str, code: Option<Code>, text: impl Into<String>) -> Decision {
         let text = text.into();
         let mut status = self.status();
-        self.set(&mut status, (condition, status::FALSE, reason), &text);
+        self.set(&mut status, (condition, status::FALSE, code.map_or(reason, |code| code.word())), &text);
         if condition != types::READY {
             self.set(&mut status, (types::READY, status::FALSE, reason), &text);
         }
@@ -230,25 +247,6 @@ impl View<'_> {
         let notice = Some(Notice::warning("Failed", "Bootstrap", text));
         Decision { status, notice, step: Step::Done(Next::Await) }
     }
-
-    /// The way to the API, as soon as it is known. It goes into certificates and configurations, so it
-    /// never changes afterwards.
-    fn endpoint(&self) -> Result<Option<String>, String> {
-        if let Some(vip) = wanted::vip(self.bootstrap) {
-            return Ok(Some(vip.to_owned()));
-        }
-        if wanted::wants_balancer(self.bootstrap) {
-            let status = self.balancer.and_then(|balancer| balancer.status.clone()).unwrap_or_default();
-            return match status.phase {
-                Some(LoadBalancerRequestPhase::Ready) => Ok(status.endpoint),
-                Some(LoadBalancerRequestPhase::Failed) => {
-                    Err(status.failure_message.unwrap_or_else(|| "the load balancer failed".to_owned()))
-                }
-                _ => Ok(None),
-            };
-        }
-        Ok(control_planes(self.requests).next().and_then(address))
-    }
 }
 
 fn pending(view: &View<'_>) -> Decision {
@@ -257,6 +255,7 @@ fn pending(view: &View<'_>) -> Decision {
         return view.fail(
             types::READY,
             failures::NO_PROVIDER,
+            None,
             format!("ProviderConfig `{name}` does not exist"),
         );
     }
@@ -290,17 +289,19 @@ fn provisioning(view: &View<'_>, fact: &Fact) -> Decision {
     status.machines = machines(&status, view.requests);
     let failed = view.requests.iter().find(|request| phase(request) == MachineRequestPhase::Failed);
     if let Some(request) = failed {
-        let why = request.status.as_ref().and_then(|status| status.failure_message.clone());
+        let failure = request.status.as_ref();
+        let why = failure.and_then(|status| status.failure_message.clone());
+        let code = failure.and_then(|status| code_of(status.failure_reason.as_deref()?));
         let text =
             format!("machine `{}`: {}", request.name_any(), why.as_deref().unwrap_or("no reason given"));
-        let mut decision = view.fail(conditions::MACHINES_READY, failures::MACHINES, text);
+        let mut decision = view.fail(conditions::MACHINES_READY, failures::MACHINES, code, text);
         decision.status.machines = status.machines;
         return decision;
     }
     let endpoint = match view.endpoint() {
         Ok(endpoint) => endpoint,
         Err(text) => {
-            let mut decision = view.fail(conditions::MACHINES_READY, failures::BALANCER, text);
+            let mut decision = view.fail(conditions::MACHINES_READY, failures::BALANCER, None, text);
             decision.status.machines = status.machines;
             return decision;
         }
@@ -325,8 +326,16 @@ fn provisioning(view: &View<'_>, fact: &Fact) -> Decision {
 
 fn configuring(view: &View<'_>, fact: Fact) -> Decision {
     let mut status = view.status();
+    if view.has_moved() {
+        // Nothing was configured with the old addresses yet, so the way to the API may change too.
+        let reconciling = (conditions::MACHINES_READY, status::FALSE, reasons::RECONCILING);
+        view.set(&mut status, reconciling, "a machine has another address now");
+        status.phase = Some(Phase::ProvisioningMachines);
+        return Decision { status, notice: None, step: Step::Done(Next::After(Duration::ZERO)) };
+    }
     let mut trouble = None;
     if let Fact::Configured(results) = fact {
+        let before = status.machines.clone();
         for (name, result) in results {
             match result {
                 Ok(()) => {
@@ -339,6 +348,9 @@ fn configuring(view: &View<'_>, fact: Fact) -> Decision {
                 }
                 Err(_) => {}
             }
+        }
+        if status.machines != before {
+            view.restart(&mut status, conditions::TALOS_CONFIGURED);
         }
     }
     let waiting: Vec<String> = status
@@ -353,10 +365,8 @@ fn configuring(view: &View<'_>, fact: Fact) -> Decision {
     }
     match trouble {
         Some(trouble) => {
-            let mut decision =
-                view.again(conditions::TALOS_CONFIGURED, failures::TALOS, TALOS_LIMIT, &trouble);
-            decision.status.machines = status.machines;
-            decision
+            let limit = view.timing.talos;
+            view.again(status, conditions::TALOS_CONFIGURED, failures::TALOS, limit, &trouble)
         }
         None => Decision { status, notice: None, step: Step::Configure(waiting) },
     }
@@ -371,7 +381,8 @@ fn bootstrapping(view: &View<'_>, fact: Fact) -> Decision {
             view.advance(status, conditions::CONTROL_PLANE_READY, Phase::InstallingAddons, text)
         }
         Fact::Bootstrapped(Err(trouble)) => {
-            view.again(conditions::CONTROL_PLANE_READY, failures::BOOTSTRAP, TALOS_LIMIT, &trouble)
+            let limit = view.timing.talos;
+            view.again(status, conditions::CONTROL_PLANE_READY, failures::BOOTSTRAP, limit, &trouble)
         }
         _ => {
             let first = status.machines.iter().find(|machine| machine.role == MachineRole::ControlPlane);
@@ -380,6 +391,7 @@ fn bootstrapping(view: &View<'_>, fact: Fact) -> Decision {
                 None => view.fail(
                     conditions::CONTROL_PLANE_READY,
                     failures::BOOTSTRAP,
+                    None,
                     "there is no control plane among the machines",
                 ),
             }
@@ -397,12 +409,12 @@ fn installing(view: &View<'_>, fact: Fact) -> Decision {
         }
         Fact::Installed(key, Err(trouble)) => {
             let (optional, limit) =
-                step(&key).map_or((false, TALOS_LIMIT), |step| (step.optional, step.deadline));
+                step(&key).map_or((false, view.timing.talos), |step| (step.optional, step.deadline));
             let title = step(&key).map_or(key.as_str(), |step| step.title.as_str()).to_owned();
             let text = format!("{title}: {}", trouble.text);
             if !optional {
                 let trouble = Trouble { text, ..trouble };
-                return view.again(&of_addon(&key), failures::ADDON, limit, &trouble);
+                return view.again(status, &of_addon(&key), failures::ADDON, limit, &trouble);
             }
             let message = format!("passed over, the cluster works without it: {text}");
             view.set(&mut status, (&of_addon(&key), status::FALSE, reasons::FAILED), &message);
@@ -441,7 +453,7 @@ fn pivoting(view: &View<'_>, fact: Fact) -> Decision {
             view.advance(status, types::READY, Phase::Ready, "The management cluster is ready")
         }
         Fact::Verified(Err(trouble)) => {
-            view.again(types::READY, failures::NOT_HEALTHY, VERIFY_LIMIT, &trouble)
+            view.again(view.status(), types::READY, failures::NOT_HEALTHY, view.timing.verify, &trouble)
         }
         _ => view.stay(Step::Verify),
     }
@@ -462,56 +474,6 @@ fn deletion(view: &View<'_>, fact: &Fact) -> Decision {
     let left = view.requests.len() + usize::from(view.balancer.is_some());
     let message = format!("{left} requests are not gone yet");
     view.wait(types::READY, message, if asked { Step::Done(Next::Await) } else { Step::Release })
-}
-
-/// `status.machines`, as the requests are now; what was done to a machine stays noted.
-fn machines(old: &Status, requests: &[MachineRequest]) -> Vec<BootstrapMachine> {
-    let known = |name: &str| old.machines.iter().find(|machine| machine.name == name);
-    let machine = |request: &MachineRequest| {
-        let name = request.name_any();
-        let before = known(&name);
-        BootstrapMachine {
-            role: request.spec.role.clone(),
-            phase: phase(request),
-            ip_address: address(request),
-            talos_configured: before.and_then(|machine| machine.talos_configured),
-            ready: before.and_then(|machine| machine.ready),
-            name,
-        }
-    };
-    requests.iter().map(machine).collect()
-}
-
-fn control_planes(requests: &[MachineRequest]) -> impl Iterator<Item = &MachineRequest> {
-    requests.iter().filter(|request| request.spec.role == MachineRole::ControlPlane)
-}
-
-fn phase(request: &MachineRequest) -> MachineRequestPhase {
-    let status = request.status.as_ref();
-    status.and_then(|status| status.phase.clone()).unwrap_or(MachineRequestPhase::Pending)
-}
-
-fn address(request: &MachineRequest) -> Option<String> {
-    let address = request.status.as_ref()?.ip_address.clone();
-    address.filter(|address| !address.is_empty())
-}
-
-fn is_running(request: &MachineRequest) -> bool {
-    phase(request) == MachineRequestPhase::Running && address(request).is_some()
-}
-
-fn url(host: &str) -> String {
-    match host.parse() {
-        Ok(std::net::IpAddr::V6(address)) => format!("https://[{address}]:6443"),
-        _ => format!("https://{host}:6443"),
-    }
-}
-
-/// The host in `status.controlPlaneEndpoint`.
-pub(super) fn host(status: &Status) -> String {
-    let endpoint = status.control_plane_endpoint.as_deref().unwrap_or_default();
-    let host = endpoint.trim_start_matches("https://").trim_end_matches(":6443");
-    host.trim_matches(['[', ']']).to_owned()
 }
 
 fn signed(duration: Duration) -> jiff::SignedDuration {

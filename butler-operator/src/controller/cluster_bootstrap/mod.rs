@@ -5,6 +5,7 @@
 //! that is written anew arrives at the same cluster.
 
 mod decide;
+mod machines;
 mod nodes;
 mod pivot;
 #[cfg(test)]
@@ -26,11 +27,11 @@ use butler_core::{
         names::{finalizers, labels, managers},
     },
     bootstrap::{
-        addons::{AddonStep, node_machines},
+        addons::{AddonStep, node_machines, without},
         run::steps,
     },
     cluster::ApiError,
-    error::{Diagnose, ErrorKind},
+    error::{Code, Diagnose, ErrorKind},
 };
 use futures::{StreamExt, stream::BoxStream};
 use kube::{
@@ -47,7 +48,7 @@ use super::{
     status::{Writer, Written},
 };
 use crate::{
-    addons::{Installer, Target},
+    addons::{AddonError, Installer, Target},
     ledger::Ledger,
 };
 use decide::{Decision, Fact, Step, Trouble, View, decide};
@@ -80,6 +81,11 @@ impl Workbench {
 }
 
 pub use nodes::kubeconfig;
+
+/// A client of the new cluster; none when its kubeconfig is not usable.
+pub(crate) async fn client_of(kubeconfig: &butler_core::redact::Secret) -> Option<kube::Client> {
+    nodes::connect_to(kubeconfig).await.ok()
+}
 
 /// Names of the machines that a bootstrap asks for.
 pub fn machine_names(bootstrap: &ClusterBootstrap) -> Vec<String> {
@@ -136,6 +142,7 @@ impl Reconciler for ClusterBootstraps {
                 requests: &requests,
                 balancer: balancer.as_ref(),
                 addons: &bench.addons,
+                timing: self.context.timing,
                 now: self.context.now(),
             };
             let Decision { status, notice, step } = decide(&view, fact);
@@ -298,7 +305,11 @@ impl ClusterBootstraps {
         let Some(step) = bench.addons.iter().find(|step| step.key == key) else { return Ok(()) };
         let target = self.target(bench, bootstrap).await?;
         let intent = json!({ "title": step.title });
-        let work = async { bench.installer.install(step, &target).await.map_err(|error| trouble(&error)) };
+        let work = async {
+            let installed = bench.installer.install(step, &target).await;
+            // helm has more failures that pass than words for them.
+            installed.map_err(|error| Trouble { passes: error.is_retryable(), ..advised(step, &error) })
+        };
         bench.ledger.effect(&steps::addon(key), intent, work, Clone::clone).await.map(drop)
     }
 
@@ -343,13 +354,31 @@ impl ClusterBootstraps {
 /// A failure, as a decision sees it.
 fn trouble(error: &impl Diagnose) -> Trouble {
     let passes = error.kind().is_retryable() || error.kind() == ErrorKind::NotFound;
-    Trouble { passes, text: chain(error) }
+    Trouble { passes, code: error.code(), text: chain(error) }
+}
+
+/// A failure of an addon, with the lines of a configuration that go around it.
+fn advised(step: &AddonStep, error: &AddonError) -> Trouble {
+    let mut trouble = trouble(error);
+    let elsewhere = match error.code() {
+        Code::AddonSourceMissing | Code::AddonSourceUnreachable => {
+            Some("`charts.mirror: PLACE` takes it from elsewhere".to_owned())
+        }
+        Code::AddonLate | Code::ReleaseFailed => None,
+        _ => return trouble,
+    };
+    let without = without(&step.key).map(|line| format!("`{line}` does without it"));
+    let ways: Vec<String> = elsewhere.into_iter().chain(without).collect();
+    if !ways.is_empty() {
+        trouble.text = format!("{}; in the configuration, {}", trouble.text, ways.join(", and "));
+    }
+    trouble
 }
 
 impl From<butler_core::event::JournalError> for Trouble {
     /// Without a journal nothing may happen, and waiting does not mend it.
     fn from(error: butler_core::event::JournalError) -> Self {
-        Self { passes: false, text: chain(&error) }
+        Self { passes: false, code: error.code(), text: chain(&error) }
     }
 }
 

@@ -11,7 +11,7 @@ use butler_core::{
     },
     bootstrap::{addons::NodeMachine, run::steps},
     cluster::ApiError,
-    error::Diagnose,
+    error::{Code, Diagnose},
     redact::Secret,
     settings::home::{make_private_dir, write_private},
 };
@@ -26,9 +26,10 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{Trouble, Workbench, decide::host, trouble, wanted};
+use super::{Trouble, Workbench, machines::host, trouble, wanted};
 use crate::{
     addons::Target,
+    controller::backoff::pause,
     ledger::Ledger,
     talos::{
         TalosError, client,
@@ -42,11 +43,9 @@ use crate::{
 
 /// Kubernetes, where nothing else is asked for.
 const KUBERNETES: &str = "1.34.4";
-/// How long one turn waits for a node or an API server; the next turn goes on waiting.
-const TURN: Duration = Duration::from_secs(60);
-/// Pauses between questions to something that is starting.
-const FIRST_PAUSE: Duration = Duration::from_millis(25);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How long one turn waits for a node or an API server; the next turn goes on waiting, with what the
+/// provider says by then.
+const TURN: Duration = Duration::from_secs(20);
 /// How long a node that may be in maintenance mode is asked under the cluster's authority.
 const GLANCE: Duration = Duration::from_secs(2);
 
@@ -173,7 +172,11 @@ impl Cluster {
 
     fn machine(&self, name: &str) -> Result<&BootstrapMachine, Trouble> {
         let machine = self.machines.iter().find(|machine| machine.name == name);
-        machine.ok_or_else(|| Trouble { passes: false, text: format!("there is no machine `{name}`") })
+        machine.ok_or_else(|| Trouble {
+            passes: false,
+            code: Code::BootstrapFailed,
+            text: format!("there is no machine `{name}`"),
+        })
     }
 }
 
@@ -182,21 +185,18 @@ async fn until<T, E: Diagnose, F: Future<Output = Result<T, E>>>(
     limit: Duration,
     mut ask: impl FnMut() -> F,
 ) -> Result<T, E> {
-    let end = Instant::now() + limit;
-    let mut pause = FIRST_PAUSE;
+    let begun = Instant::now();
     loop {
         match ask().await {
-            Err(error) if may_pass(&error) && Instant::now() < end => {}
+            Err(error) if may_pass(&error) && begun.elapsed() < limit => {}
             result => return result,
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        sleep(pause(begun.elapsed())).await;
     }
 }
 
 /// A node between two lives refuses, resets, shows another certificate or none.
 fn may_pass(error: &impl Diagnose) -> bool {
-    use butler_core::error::Code;
     error.kind().is_retryable()
         || matches!(error.code(), Code::NodeCertificate | Code::NodeDenied | Code::NodeNotReady)
 }
@@ -274,10 +274,13 @@ pub(super) async fn target(
     Ok(Target { client, kubeconfig: path, credentials: Arc::clone(&bench.credentials), machines })
 }
 
-async fn connect_to(kubeconfig: &Secret) -> Result<Client, Trouble> {
+pub(super) async fn connect_to(kubeconfig: &Secret) -> Result<Client, Trouble> {
     // What a parser says of a text may quote it.
-    let unusable =
-        || Trouble { passes: false, text: "the kubeconfig of the new cluster is not usable".into() };
+    let unusable = || Trouble {
+        passes: false,
+        code: Code::KubeconfigMalformed,
+        text: "the kubeconfig of the new cluster is not usable".into(),
+    };
     let kubeconfig = Kubeconfig::from_yaml(kubeconfig.expose()).map_err(|_| unusable())?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await;
     let mut config = config.map_err(|_| unusable())?;
@@ -296,19 +299,17 @@ async fn ready(client: &Client) -> Result<(), Trouble> {
             .map(drop)
             .map_err(|error| ApiError::new("ask the new API server whether it is ready", error))
     };
-    let end = Instant::now() + TURN;
-    let mut pause = FIRST_PAUSE;
+    let begun = Instant::now();
     loop {
         // Before it is ready it refuses everybody it does not know yet.
         match ask().await {
             Ok(()) => return Ok(()),
-            Err(error) if Instant::now() >= end => {
+            Err(error) if begun.elapsed() >= TURN => {
                 return Err(Trouble { passes: true, ..trouble(&error) });
             }
             Err(_) => {}
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(200));
+        sleep(pause(begun.elapsed())).await;
     }
 }
 
@@ -319,7 +320,7 @@ pub(super) fn options(
     machines: &[BootstrapMachine],
     brings_network: bool,
 ) -> Result<ConfigOptions, Trouble> {
-    let wrong = |text: String| Trouble { passes: false, text };
+    let wrong = |text: String| Trouble { passes: false, code: Code::MachineConfigInvalid, text };
     let spec = &bootstrap.spec;
     let provider = match spec.provider {
         ProviderKind::Harvester => Provider::Harvester,

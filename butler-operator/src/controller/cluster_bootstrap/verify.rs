@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use butler_core::{api::MachineRequest, cluster::ApiError};
+use butler_core::{api::MachineRequest, cluster::ApiError, error::Code};
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, Client, ResourceExt, api::ListParams};
 use tokio::time::{Instant, sleep};
 
 use super::{Trouble, nodes::Cluster, trouble};
+use crate::controller::backoff::pause;
 
 /// How long one turn looks.
 const TURN: Duration = Duration::from_secs(20);
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Waits until every machine is a node that is Ready, or at least a node; without machines, until every
 /// node is. Returns those that are Ready.
@@ -21,7 +21,7 @@ pub(super) async fn nodes(
     must_be_ready: bool,
 ) -> Result<Vec<String>, Trouble> {
     let all: Api<Node> = Api::all(client.clone());
-    let end = Instant::now() + TURN;
+    let begun = Instant::now();
     loop {
         let list = all.list(&ListParams::default()).await;
         let list =
@@ -39,11 +39,11 @@ pub(super) async fn nodes(
         if missing.is_empty() && !wanted.is_empty() {
             return Ok(ready);
         }
-        if Instant::now() >= end {
+        if begun.elapsed() >= TURN {
             let text = format!("nodes that are not Ready: {}", missing.join(", "));
-            return Err(Trouble { passes: true, text });
+            return Err(Trouble { passes: true, code: Code::NodesNotReady, text });
         }
-        sleep(PAUSE).await;
+        sleep(pause(begun.elapsed())).await;
     }
 }
 
@@ -54,17 +54,17 @@ fn is_ready(node: &Node) -> bool {
 
 /// Waits until every control plane is a voting member of etcd.
 pub(super) async fn etcd(cluster: &Cluster) -> Result<(), Trouble> {
-    let end = Instant::now() + TURN;
+    let begun = Instant::now();
     loop {
         let text = match cluster.etcd_members().await {
             Ok((voting, wanted)) if voting == wanted => return Ok(()),
             Ok((voting, wanted)) => format!("{voting} of {wanted} control planes vote in etcd"),
-            Err(error) if Instant::now() >= end => return Err(trouble(&error)),
+            Err(error) if begun.elapsed() >= TURN => return Err(trouble(&error)),
             Err(_) => String::new(),
         };
-        if Instant::now() >= end {
-            return Err(Trouble { passes: true, text });
+        if begun.elapsed() >= TURN {
+            return Err(Trouble { passes: true, code: Code::EtcdNotFormed, text });
         }
-        sleep(PAUSE).await;
+        sleep(pause(begun.elapsed())).await;
     }
 }

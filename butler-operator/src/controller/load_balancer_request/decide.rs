@@ -98,7 +98,7 @@ pub(super) fn decide(view: &View<'_>, fact: Fact) -> Decision {
         Fact::Looked(Ok(Some(found))) | Fact::Ensured(Ok(found)) => here(view, &found),
         Fact::Looked(Ok(None)) => ensure(view),
         // That it could not be looked at says nothing about it.
-        Fact::Looked(Err(failure)) => view.stay(Step::Done(Next::Retry(failure.class.as_str()))),
+        Fact::Looked(Err(failure)) => view.stay(Step::Done(failure.retry())),
         Fact::Ensured(Err(failure)) => not_made(view, failure),
         Fact::Deleted(_) => view.stay(Step::Done(Next::Await)),
     }
@@ -254,7 +254,7 @@ fn here(view: &View<'_>, found: &LoadBalancer) -> Decision {
 }
 
 fn not_made(view: &View<'_>, failure: Failure) -> Decision {
-    let retry = Step::Done(Next::Retry(failure.class.as_str()));
+    let retry = Step::Done(failure.retry());
     if failure.class != ErrorClass::Transient {
         let next = if failure.may_pass() { Next::After(view.timing.failed) } else { Next::Await };
         return view.failed(failure.reason(), failure.text, next);
@@ -328,7 +328,7 @@ fn deletion(view: &View<'_>, fact: Fact) -> Decision {
             overdue("the provider has not finished", next).unwrap_or_else(goes_on)
         }
         Fact::Deleted(Err(failure)) | Fact::Looked(Err(failure)) => {
-            let next = Next::Retry(failure.class.as_str());
+            let next = failure.retry();
             if failure.class == ErrorClass::Transient {
                 return overdue(&failure.text, next).unwrap_or_else(|| view.stay(Step::Done(next)));
             }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::decide::{Decision, Fact, Step, View, decide};
 use crate::{
     controller::{Next, Timing, failure::Failure, provider::Obstacle},
-    driver::{Deletion, ErrorClass, LoadBalancer, Ownership, Target},
+    driver::{Deletion, DriverError, ErrorClass, LoadBalancer, Ownership, Target},
 };
 
 const START: i64 = 1_000_000;
@@ -81,10 +81,12 @@ impl Case {
 fn found(ready: bool, targets: usize) -> LoadBalancer {
     LoadBalancer {
         id: "lb-1".into(),
+        name: "lb".into(),
         ownership: Ownership::new("o", "n", "lb"),
         endpoint: Some("127.60.0.1".into()),
         ready,
         targets,
+        created: None,
     }
 }
 
@@ -94,7 +96,7 @@ fn ensure() -> Step {
 }
 
 fn failure(class: ErrorClass) -> Failure {
-    Failure { class, text: "words".into() }
+    DriverError::new(class, "try", "words").into()
 }
 
 fn missing() -> Fact {

@@ -32,8 +32,8 @@ use crate::{
     driver::{Deletion, ErrorClass, Machine, MachineState},
 };
 
-pub(super) const VM_DELETED: &str = "VMDeleted";
-pub(super) const IP_TIMEOUT: &str = "IPAssignmentTimeout";
+pub(in super::super) const VM_DELETED: &str = "VMDeleted";
+pub(in super::super) const IP_TIMEOUT: &str = "IPAssignmentTimeout";
 const STOPPED: &str = "Stopped";
 
 /// What is known before anything is done.
@@ -366,7 +366,7 @@ fn unreadable(view: &View<'_>, failure: Failure) -> Decision {
     if !is_made && phase != Phase::Failed {
         return not_created(view, failure);
     }
-    let step = Step::Done(Next::Retry(failure.class.as_str()));
+    let step = Step::Done(failure.retry());
     if failure.class == ErrorClass::Transient || !is_made {
         return view.stay(step);
     }
@@ -387,8 +387,9 @@ fn not_created(view: &View<'_>, failure: Failure) -> Decision {
         return view.failed(reason, failure.text, next);
     }
     let status = view.with(Phase::Pending, (status::FALSE, reason), (status::FALSE, reason), &failure.text);
+    let step = Step::Done(failure.retry());
     let notice = Notice::warning("ProviderError", "Create", failure.text);
-    Decision { status, notice: Some(notice), step: Step::Done(Next::Retry(failure.class.as_str())) }
+    Decision { status, notice: Some(notice), step }
 }
 
 /// The request is to go, and its machine before it.
@@ -446,7 +447,7 @@ fn deletion(view: &View<'_>, fact: Fact) -> Decision {
             })
         }
         Fact::Deleted(Err(failure)) | Fact::Looked(Err(failure)) => {
-            let next = Next::Retry(failure.class.as_str());
+            let next = failure.retry();
             if failure.class == ErrorClass::Transient {
                 return overdue(view, &failure.text, next).unwrap_or_else(|| view.stay(Step::Done(next)));
             }

@@ -31,6 +31,7 @@ use super::{
 };
 use crate::driver::{BootData, Disk, ErrorClass, MachineKey, MachineSpec, Ownership, Role};
 use decide::{Fact, Step, View, decide};
+pub(super) use decide::{IP_TIMEOUT, VM_DELETED};
 
 /// More steps than any path through the decisions has.
 const MOST_STEPS: usize = 12;

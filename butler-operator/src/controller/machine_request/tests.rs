@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::decide::{Decision, Fact, Step, View, decide};
 use crate::{
     controller::{Next, Timing, failure::Failure, provider::Obstacle},
-    driver::{Deletion, ErrorClass, Machine, MachineState, Ownership},
+    driver::{Deletion, DriverError, ErrorClass, Machine, MachineState, Ownership},
 };
 
 const START: i64 = 1_000_000;
@@ -111,6 +111,7 @@ fn machine(state: MachineState, addresses: &[[u8; 4]]) -> Machine {
         addresses: addresses.iter().map(|address| (*address).into()).collect(),
         mac: None,
         zone: None,
+        created: None,
     }
 }
 
@@ -131,7 +132,7 @@ fn absent() -> Fact {
 }
 
 fn failure(class: ErrorClass) -> Failure {
-    Failure { class, text: "words".into() }
+    DriverError::new(class, "try", "words").into()
 }
 
 fn missing() -> Fact {

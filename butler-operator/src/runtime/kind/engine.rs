@@ -4,20 +4,24 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use butler_core::settings::Environment;
+use butler_core::{
+    event::{EventKind, Reporter},
+    settings::Environment,
+};
 use semver::Version;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::net::UnixStream;
 
-use super::program::Program;
-use crate::{parts::programs, runtime::RuntimeError};
+use super::{TARGET, program::Program};
+use crate::{parts::programs, process::Guard, runtime::RuntimeError};
 
 const ASK_LIMIT: Duration = Duration::from_secs(20);
 const EXEC_LIMIT: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The label by which `kind` knows its containers.
 const CLUSTER_LABEL: &str = "io.x-k8s.kind.cluster";
 const PROVIDER_VARIABLE: &str = "KIND_EXPERIMENTAL_PROVIDER";
@@ -60,7 +64,7 @@ pub(super) struct Container {
 
 impl Engine {
     /// Finds the program: that of the provider that is asked for, else the first that is there.
-    pub(super) fn find(environment: &Environment) -> Result<Self, RuntimeError> {
+    pub(super) fn find(environment: &Environment, guard: &Guard) -> Result<Self, RuntimeError> {
         let wanted = environment.get(PROVIDER_VARIABLE).filter(|name| !name.is_empty());
         let candidates: Vec<&'static Known> =
             KNOWN.iter().filter(|known| wanted.is_none_or(|wanted| wanted == known.name)).collect();
@@ -75,7 +79,7 @@ impl Engine {
         };
         Ok(Self {
             name: known.name,
-            program: Program::new(path, environment),
+            program: Program::new(path, environment, guard),
             oldest: &known.oldest,
             socket: known.socket,
             host: environment.get("DOCKER_HOST").map(str::to_owned),
@@ -83,8 +87,8 @@ impl Engine {
     }
 
     /// `kind` with this engine.
-    pub(super) fn kind(&self, path: PathBuf, environment: &Environment) -> Program {
-        Program::new(path, environment).with_env(PROVIDER_VARIABLE, self.name)
+    pub(super) fn kind(&self, path: PathBuf, environment: &Environment, guard: &Guard) -> Program {
+        Program::new(path, environment, guard).with_env(PROVIDER_VARIABLE, self.name)
     }
 
     /// Makes sure that it answers and is new enough.
@@ -141,15 +145,47 @@ impl Engine {
     /// The containers of a cluster of `kind`, running or not.
     pub(super) async fn containers(&self, cluster: &str) -> Result<Vec<Container>, RuntimeError> {
         let filter = format!("label={CLUSTER_LABEL}={cluster}");
-        let args = ["ps", "--all", "--no-trunc", "--filter", &filter, "--format", "{{.ID}}"];
-        let ids = self.program.run(&args, ASK_LIMIT).await?.text();
-        let ids: Vec<&str> = ids.lines().map(str::trim).filter(|id| !id.is_empty()).collect();
-        if ids.is_empty() {
-            return Ok(Vec::new());
+        let list = ["ps", "--all", "--no-trunc", "--filter", &filter, "--format", "{{.ID}}"];
+        let end = Instant::now() + ASK_LIMIT;
+        loop {
+            let ids = self.program.run(&list, ASK_LIMIT).await?.text();
+            let ids: Vec<&str> = ids.lines().map(str::trim).filter(|id| !id.is_empty()).collect();
+            if ids.is_empty() {
+                return Ok(Vec::new());
+            }
+            let args: Vec<&str> = ["inspect", "--type", "container"].into_iter().chain(ids).collect();
+            match self.program.run(&args, ASK_LIMIT).await {
+                Ok(answer) => {
+                    return containers(&answer.stdout)
+                        .ok_or_else(|| RuntimeError::Answer { command: format!("{} inspect", self.name) });
+                }
+                // One that comes or goes this moment is listed, and nothing else is known of it.
+                Err(RuntimeError::Command { .. }) if Instant::now() < end => {
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+                Err(error) => return Err(error),
+            }
         }
-        let args: Vec<&str> = ["inspect", "--type", "container"].into_iter().chain(ids).collect();
-        containers(&self.program.run(&args, ASK_LIMIT).await?.stdout)
-            .ok_or_else(|| RuntimeError::Answer { command: format!("{} inspect", self.name) })
+    }
+
+    /// Makes sure that it has an image; one that it lacks is pulled.
+    pub(super) async fn image(
+        &self,
+        image: &str,
+        limit: Duration,
+        reporter: &Reporter,
+    ) -> Result<(), RuntimeError> {
+        if self.program.run(&["image", "inspect", "--format", "{{.Id}}", image], ASK_LIMIT).await.is_ok() {
+            return Ok(());
+        }
+        reporter.emit(EventKind::info(TARGET, format!("{} pulls `{image}`", self.name))).await;
+        match self.program.run(&["pull", "--quiet", image], limit).await {
+            Ok(_) => Ok(()),
+            Err(RuntimeError::Command { said, .. }) => {
+                Err(RuntimeError::NodeImage { engine: self.name, image: image.to_owned(), said })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// What the engine says of a network.

@@ -54,7 +54,7 @@ use super::{Runtime, RuntimeError, TemporaryCluster};
 use crate::{
     parts::{self, Parts},
     plane,
-    process::{free_mib, listeners},
+    process::{Guard, free_mib, listeners},
 };
 
 /// The name that everybody's temporary cluster has had so far.
@@ -96,6 +96,8 @@ pub struct KindRuntimeOptions {
     pub parts: Arc<Parts>,
     /// Where the engine is looked for, and what it is told.
     pub environment: Environment,
+    /// Ends the engine's programs and `kind` with this process.
+    pub guard: Guard,
 }
 
 /// What a cluster has that stays.
@@ -105,8 +107,25 @@ pub struct LocalOptions {
     pub console_port: u16,
 }
 
+/// The name of the cluster that a configuration means: [`DEFAULT_NAME`], or for `local` its own.
+pub fn cluster_name(config: &Config) -> &str {
+    match config.provider {
+        ProviderSettings::Local(_) => &config.cluster.name,
+        _ => DEFAULT_NAME,
+    }
+}
+
+/// Whether the container engine has a cluster of that name, whoever made it. Only looks.
+pub async fn exists(name: &str, environment: &Environment) -> Result<bool, RuntimeError> {
+    // Ends the engine's program with us, should it hang.
+    let guard = Guard::start(environment)?;
+    let engine = Engine::find(environment, &guard)?;
+    engine.check().await?;
+    Ok(!engine.containers(name).await?.is_empty())
+}
+
 impl KindRuntimeOptions {
-    /// What a configuration asks for, under [`DEFAULT_NAME`], or for `local` under the cluster's name.
+    /// What a configuration asks for, under [`cluster_name`].
     pub fn of(
         config: &Config,
         dir: PathBuf,
@@ -114,6 +133,7 @@ impl KindRuntimeOptions {
         parts: Arc<Parts>,
         environment: &Environment,
         home: &Home,
+        guard: Guard,
     ) -> Result<Self, RuntimeError> {
         let (aliases, endpoint): (&[String], _) = match &config.provider {
             ProviderSettings::Nutanix(config) => (&config.host_aliases, Some(&config.settings.endpoint)),
@@ -128,7 +148,7 @@ impl KindRuntimeOptions {
         Ok(Self {
             dir,
             run,
-            name: local.map_or_else(|| DEFAULT_NAME.to_owned(), |_| config.cluster.name.clone()),
+            name: cluster_name(config).to_owned(),
             image: kind.image.clone(),
             name_servers: kind.name_servers.clone(),
             certificates: ca_files(environment, home)?,
@@ -137,6 +157,7 @@ impl KindRuntimeOptions {
             local,
             parts,
             environment: environment.clone(),
+            guard,
         })
     }
 }
@@ -171,22 +192,19 @@ impl KindRuntime {
         &self.options.name
     }
 
-    /// Addresses for load balancers on the engine's network, both ends included; the second value is
-    /// false when the engine did not say and the usual ones are returned.
-    pub async fn load_balancer_pool(&self) -> Result<((Ipv4Addr, Ipv4Addr), bool), RuntimeError> {
-        let engine = Engine::find(&self.options.environment)?;
-        let network = self.options.environment.get("KIND_EXPERIMENTAL_DOCKER_NETWORK").unwrap_or("kind");
-        let found = engine.network(network).await.ok().and_then(|answer| load_balancer_pool(&answer));
-        Ok((found.unwrap_or(pool::USUAL), found.is_some()))
-    }
-
-    /// Deletes the cluster, also one that is to stay, and looks whether it is gone. Idempotent.
+    /// Deletes the cluster, also one that is to stay, and looks whether it is gone. Idempotent; the cluster
+    /// of another is left alone.
     pub async fn delete(&self, reporter: &Reporter) -> Result<(), RuntimeError> {
         if !self.options.dir.exists() {
             return Ok(());
         }
         let tools = self.tools().await?;
-        if let Found::Ours(_) = self.look(&tools.engine).await? {
+        let ours = match self.look(&tools.engine).await {
+            // Ours is gone, and another run has made one of the same name.
+            Err(RuntimeError::NotOurs { .. }) => false,
+            found => matches!(found?, Found::Ours(_)),
+        };
+        if ours {
             reporter.emit(EventKind::info(TARGET, format!("deleting KIND cluster `{}`", self.name()))).await;
             self.delete_cluster(&tools).await?;
         }
@@ -199,10 +217,11 @@ impl KindRuntime {
     }
 
     async fn tools(&self) -> Result<Tools, RuntimeError> {
-        let engine = Engine::find(&self.options.environment)?;
+        let KindRuntimeOptions { environment, guard, .. } = &self.options;
+        let engine = Engine::find(environment, guard)?;
         engine.check().await?;
         let kind = self.options.parts.find(&parts::KIND).await?;
-        let kind = engine.kind(kind.path, &self.options.environment);
+        let kind = engine.kind(kind.path, environment, guard);
         Ok(Tools { engine, kind })
     }
 
@@ -250,6 +269,9 @@ impl KindRuntime {
             console_port: options.local.map(|local| local.console_port),
             socket: socket.as_deref(),
         };
+        if let Some(image) = &options.image {
+            tools.engine.image(image, CREATE_LIMIT, reporter).await?;
+        }
         let file = self.file("kind.json");
         write_private(&file, ClusterConfig::new(&wanted).to_text().as_bytes())?;
         // Before anything exists: whatever is left of this attempt says whose it is.
@@ -401,6 +423,7 @@ impl Runtime for KindRuntime {
         fs::set_permissions(&self.options.dir, Permissions::from_mode(0o700))
             .map_err(RuntimeError::system("make the directory private"))?;
         let tools = self.tools().await?;
+        let tried_before = self.owner().exists();
         let reused = match self.look(&tools.engine).await? {
             Found::Ours(containers) => {
                 let revived = self.revive(&tools, &containers, reporter).await?;
@@ -414,11 +437,39 @@ impl Runtime for KindRuntime {
         if !reused {
             self.check_port()?;
             self.check_space(&tools.engine).await?;
-            self.create(&tools, reporter).await?;
+            match self.create(&tools, reporter).await {
+                // What an attempt that was cut off had asked of the engine may have come only now.
+                Err(RuntimeError::Command { .. })
+                    if tried_before && matches!(self.look(&tools.engine).await?, Found::Ours(_)) =>
+                {
+                    self.delete_cluster(&tools).await?;
+                    self.create(&tools, reporter).await?;
+                }
+                made => made?,
+            }
             self.wait_ready().await?;
         }
         self.furnish(&tools.engine, reporter).await;
         Ok(TemporaryCluster { kubeconfig: self.kubeconfig(), reused })
+    }
+
+    async fn load_balancer_pool(
+        &self,
+        reporter: &Reporter,
+    ) -> Result<Option<(Ipv4Addr, Ipv4Addr)>, RuntimeError> {
+        let KindRuntimeOptions { environment, guard, .. } = &self.options;
+        let engine = Engine::find(environment, guard)?;
+        let network = environment.get("KIND_EXPERIMENTAL_DOCKER_NETWORK").unwrap_or("kind");
+        let found = engine.network(network).await.ok().and_then(|answer| load_balancer_pool(&answer));
+        if found.is_none() {
+            let (first, last) = pool::USUAL;
+            let message = format!(
+                "{} does not say which addresses its network `{network}` has; load balancers get {first} to {last}",
+                engine.name
+            );
+            reporter.emit(EventKind::warning(TARGET, message)).await;
+        }
+        Ok(Some(found.unwrap_or(pool::USUAL)))
     }
 
     async fn destroy(&self, reporter: &Reporter) -> Result<(), RuntimeError> {

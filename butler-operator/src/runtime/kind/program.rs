@@ -1,11 +1,13 @@
 //! Runs `kind` and the program of the container engine, and brings back what they said.
 
-use std::{collections::BTreeMap, ffi::OsString, io, path::PathBuf, process::Stdio, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, process::ExitStatus, time::Duration};
 
 use butler_core::settings::{Environment, env};
-use tokio::{io::AsyncWriteExt, process::Command};
 
-use crate::runtime::RuntimeError;
+use crate::{
+    process::{Guard, Streams},
+    runtime::RuntimeError,
+};
 
 /// What those programs inherit; everything else, secrets above all, stays here.
 const INHERITED: [&str; 21] = [
@@ -34,11 +36,16 @@ const INHERITED: [&str; 21] = [
 /// How many lines of a failed command are shown.
 const SHOWN: usize = 12;
 
-/// A program with the environment it is run in.
+/// How long a program may take to end that was told to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A program with the environment it is run in. It ends with this process, whatever ends that: half of a
+/// `kind create` that goes on by itself would undo what the next one makes.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) path: PathBuf,
     env: BTreeMap<OsString, OsString>,
+    guard: Guard,
 }
 
 /// What a program said that ended well.
@@ -54,12 +61,12 @@ impl Answer {
 }
 
 impl Program {
-    pub(super) fn new(path: PathBuf, environment: &Environment) -> Self {
+    pub(super) fn new(path: PathBuf, environment: &Environment, guard: &Guard) -> Self {
         let env = INHERITED
             .into_iter()
             .filter_map(|name| Some((name.into(), environment.get_os(name)?.to_owned())))
             .collect();
-        Self { path, env }
+        Self { path, env, guard: guard.clone() }
     }
 
     pub(super) fn with_env(mut self, name: &str, value: impl Into<OsString>) -> Self {
@@ -95,34 +102,18 @@ impl Program {
         args: &[&str],
         input: &[u8],
         limit: Duration,
-    ) -> Result<(std::process::ExitStatus, Vec<u8>, Vec<u8>), RuntimeError> {
-        let started = RuntimeError::system(format!("run `{}`", self.command(args)));
-        let output = async {
-            let mut child = Command::new(&self.path)
-                .args(args)
-                .env_clear()
-                .envs(&self.env)
-                .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                // Ctrl-C at the terminal is for us; we then end it ourselves.
-                .process_group(0)
-                .kill_on_drop(true)
-                .spawn()?;
-            if let Some(mut stdin) = child.stdin.take() {
-                match stdin.write_all(input).await {
-                    // What it did not want to read it need not get; its status says the rest.
-                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
-                    _ => {}
-                }
-            }
-            child.wait_with_output().await
-        };
-        match tokio::time::timeout(limit, output).await {
-            Ok(Ok(output)) => Ok((output.status, output.stdout, output.stderr)),
-            Ok(Err(error)) => Err(started(error)),
-            Err(_) => Err(RuntimeError::CommandTimeout { command: self.command(args), limit }),
+    ) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), RuntimeError> {
+        let spawn = self
+            .guard
+            .command(&self.path, Streams::Piped)
+            .env_clear()
+            .envs(self.env.clone())
+            .args(args.iter().copied());
+        let done = self.guard.finish(&spawn, input.to_vec(), limit, GRACE).await?;
+        if done.late {
+            return Err(RuntimeError::CommandTimeout { command: self.command(args), limit });
         }
+        Ok((done.status, done.stdout, done.stderr))
     }
 
     /// The command as a person would type it.

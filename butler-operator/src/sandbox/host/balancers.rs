@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, net::SocketAddr};
 
+use jiff::Timestamp;
+
 use super::{
     Host, Refusal, State,
     balancer::{Backend, Proxy},
@@ -115,12 +117,16 @@ impl Host {
                 known => {
                     let used: BTreeSet<_> =
                         state.balancers.values().map(|known| known.record.address.ip()).collect();
+                    let created = known.as_ref().and_then(|known| known.record.created);
                     let old = known.map(|known| known.record.address.ip());
                     let (mut address, port) = self.shared.network.for_balancer(&used, spec.port)?;
                     if let Some(old) = old.filter(|_| !self.shared.network.is_single()) {
                         address.set_ip(old);
                     }
-                    (BalancerRecord { spec, address }, port)
+                    (
+                        BalancerRecord { spec, address, created: created.or_else(|| Some(Timestamp::now())) },
+                        port,
+                    )
                 }
             }
         };
@@ -131,6 +137,14 @@ impl Host {
         self.witness("created", "load-balancer", &name, Some(&ownership));
         self.changed(&ownership);
         Ok(body)
+    }
+
+    /// Every load balancer, or those of one owner.
+    pub fn balancers(&self, owner: Option<&str>) -> Vec<BalancerBody> {
+        let state = self.state();
+        let all = state.balancers.values();
+        let wanted = all.filter(|one| owner.is_none_or(|owner| one.record.spec.ownership.owner == owner));
+        wanted.map(|balancer| self.body(balancer)).collect()
     }
 
     /// Looks at one.
@@ -180,16 +194,18 @@ impl Host {
     }
 
     fn body(&self, balancer: &Balancer) -> BalancerBody {
-        let BalancerRecord { spec, address } = &balancer.record;
+        let BalancerRecord { spec, address, created } = &balancer.record;
         // Where the port is not the one that was asked for, the address alone would be of no use.
         let endpoint =
             if address.port() == spec.port { address.ip().to_string() } else { address.to_string() };
         BalancerBody {
             id: self.balancer_id(&spec.name),
+            name: spec.name.clone(),
             ownership: spec.ownership.clone(),
             endpoint: Some(endpoint),
             ready: balancer.proxy.is_some(),
             targets: spec.targets.len(),
+            created: *created,
         }
     }
 }

@@ -76,6 +76,7 @@ impl Whole {
             addresses: live.address.into_iter().collect(),
             mac: Some(self.file.mac.clone()),
             zone: Some(catalogue::ZONE.to_owned()),
+            created: Some(self.record.created),
         }
     }
 }
@@ -445,6 +446,7 @@ fn damaged(host: &Host, name: &str, ownership: &Ownership, problem: &str) -> Mac
         addresses: Vec::new(),
         mac: None,
         zone: Some(catalogue::ZONE.to_owned()),
+        created: None,
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod balancer;
 mod balancers;
+mod calls;
 mod catalogue;
 pub(crate) mod console;
 mod error;
@@ -86,6 +87,12 @@ struct State {
     balancers: BTreeMap<String, Balancer>,
     images: BTreeMap<String, ImageSpecBody>,
     closed: bool,
+}
+
+/// What a host that does not run has on disk: machines and load balancers by name, with their owners as far
+/// as they can be read. Changes nothing.
+pub fn at_rest(dir: &std::path::Path) -> [Vec<(String, Option<Ownership>)>; 2] {
+    Store::at_rest(dir)
 }
 
 impl Host {

@@ -15,6 +15,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::{
     Host, HostError, Refusal,
+    calls::{Calls, meet},
     wire::{
         About, BalancerBody, BalancerSpecBody, ConsoleBody, DeletionBody, ErrorBody, FindBody, FoundBody,
         ImageBody, ImageSpecBody, KeyBody, MachineBody, MachineSpecBody, NodeStatus, Nothing,
@@ -42,13 +43,14 @@ pub(super) fn serve(host: Host, path: &Path) -> Result<impl Future<Output = ()> 
         .route("/v1/machines/{name}/delete", post(delete))
         .route("/v1/machines/{name}/power", post(power))
         .route("/v1/machines/{name}/console", post(console))
-        .route("/v1/load-balancers", post(ensure_balancer))
+        .route("/v1/load-balancers", get(list_balancers).post(ensure_balancer))
         .route("/v1/load-balancers/{name}/get", post(balancer))
         .route("/v1/load-balancers/{name}/delete", post(delete_balancer))
         .route("/v1/images", post(ensure_image))
         .route("/v1/images/{name}/delete", post(delete_image))
         .route("/v1/find/{kind}", get(find))
         .route("/v1/changes", get(changes))
+        .layer(axum::middleware::from_fn_with_state(Calls::new(&host.shared.store), meet))
         .layer(axum::extract::DefaultBodyLimit::max(LARGEST))
         .with_state(host);
     Ok(async move {
@@ -134,6 +136,10 @@ async fn console(
 ) -> Answer<ConsoleBody> {
     let text = host.console(&name, key.id.as_deref(), &key.ownership, key.lines)?;
     Ok(Json(ConsoleBody { text }))
+}
+
+async fn list_balancers(State(host): State<Host>, Query(query): Query<Owned>) -> Json<Vec<BalancerBody>> {
+    Json(host.balancers(query.owner.as_deref()))
 }
 
 async fn ensure_balancer(

@@ -58,6 +58,8 @@ pub(super) enum Loaded {
 pub(super) struct BalancerRecord {
     pub(super) spec: BalancerSpecBody,
     pub(super) address: std::net::SocketAddr,
+    #[serde(default)]
+    pub(super) created: Option<Timestamp>,
 }
 
 /// A line of the witness.
@@ -80,7 +82,7 @@ impl Store {
     /// Opens the directory; removes what was never finished.
     pub(super) fn open(dir: &Path) -> Result<Self, HomeError> {
         let store = Self { dir: dir.to_owned() };
-        for dir in [store.machines(), store.balancers(), store.discovery()] {
+        for dir in [store.machines(), store.balancers(), store.discovery(), store.logs()] {
             make_private_dir(&dir)?;
         }
         for entry in fs::read_dir(store.machines()).into_iter().flatten().flatten() {
@@ -92,12 +94,39 @@ impl Store {
         Ok(store)
     }
 
+    /// What a host that does not run has on disk: machines and load balancers by name, with their owners as
+    /// far as they can be read. Changes nothing.
+    pub(super) fn at_rest(dir: &Path) -> [Vec<(String, Option<Ownership>)>; 2] {
+        let store = Self { dir: dir.to_owned() };
+        let machines = store.load().unwrap_or_default().into_iter().map(|(name, loaded)| match loaded {
+            Loaded::Whole(file, _) => (name, Some(file.ownership)),
+            Loaded::Damaged { ownership, .. } => (name, ownership),
+        });
+        let balancers = store.load_balancers().unwrap_or_default().into_iter().flatten();
+        let balancers = balancers.map(|record| (record.spec.name, Some(record.spec.ownership)));
+        [machines.collect(), balancers.collect()]
+    }
+
     fn machines(&self) -> PathBuf {
         self.dir.join("machines")
     }
 
     fn balancers(&self) -> PathBuf {
         self.dir.join("load-balancers")
+    }
+
+    fn logs(&self) -> PathBuf {
+        self.dir.join("logs")
+    }
+
+    /// Every call that was made.
+    pub(super) fn calls(&self) -> PathBuf {
+        self.logs().join("calls.log")
+    }
+
+    /// What goes wrong with the host on purpose.
+    pub(super) fn host_faults(&self) -> PathBuf {
+        self.dir.join("faults.json")
     }
 
     /// Where nodes find each other.
@@ -185,6 +214,12 @@ impl Store {
             if let Some(data) = data {
                 write_private(&path, data.0.as_bytes())?;
             }
+        }
+        // Faults that somebody set before there was a machine.
+        let ahead = self.dir.join("faults").join(format!("{}.json", file.name));
+        if ahead.exists() {
+            // A machine without its faults is better than none.
+            let _ = fs::copy(&ahead, dir.faults_file());
         }
         let place = self.machine(&file.name).0;
         let unwritable = |source| HomeError::Write { path: place.clone(), source };

@@ -7,6 +7,7 @@
 //! | `GET /v1/machines?owner=` | [`MachineBody`]s |
 //! | `POST /v1/machines` | [`MachineSpecBody`] → [`MachineBody`] |
 //! | `POST /v1/machines/{name}/get`, `/delete`, `/power`, `/console` | [`KeyBody`] … → … |
+//! | `GET /v1/load-balancers?owner=` | [`BalancerBody`]s |
 //! | `POST /v1/load-balancers`, `/{name}/get`, `/{name}/delete` | [`BalancerSpecBody`], [`KeyBody`] → [`BalancerBody`] |
 //! | `POST /v1/images`, `/v1/images/{name}/delete` | [`ImageSpecBody`] → [`ImageBody`] |
 //! | `GET /v1/find/{kind}` | [`FoundBody`]s |
@@ -264,6 +265,8 @@ pub struct MachineBody {
     addresses: Vec<IpAddr>,
     mac: Option<String>,
     zone: Option<String>,
+    #[serde(default)]
+    created: Option<Timestamp>,
 }
 
 /// What a machine is doing.
@@ -321,15 +324,15 @@ impl From<StateBody> for MachineState {
 
 impl From<Machine> for MachineBody {
     fn from(machine: Machine) -> Self {
-        let Machine { id, name, ownership, state, addresses, mac, zone } = machine;
-        Self { id, name, ownership, state: state.into(), addresses, mac, zone }
+        let Machine { id, name, ownership, state, addresses, mac, zone, created } = machine;
+        Self { id, name, ownership, state: state.into(), addresses, mac, zone, created }
     }
 }
 
 impl From<MachineBody> for Machine {
     fn from(body: MachineBody) -> Self {
-        let MachineBody { id, name, ownership, state, addresses, mac, zone } = body;
-        Self { id, name, ownership, state: state.into(), addresses, mac, zone }
+        let MachineBody { id, name, ownership, state, addresses, mac, zone, created } = body;
+        Self { id, name, ownership, state: state.into(), addresses, mac, zone, created }
     }
 }
 
@@ -400,6 +403,8 @@ impl From<&LoadBalancerSpec> for BalancerSpecBody {
 pub struct BalancerBody {
     /// The provider's id.
     pub id: String,
+    /// Its name.
+    pub name: String,
     /// Whose it is.
     pub ownership: Ownership,
     /// Where to connect to.
@@ -408,12 +413,14 @@ pub struct BalancerBody {
     pub ready: bool,
     /// How many targets there are.
     pub targets: usize,
+    /// When it was made.
+    pub created: Option<Timestamp>,
 }
 
 impl From<BalancerBody> for LoadBalancer {
     fn from(body: BalancerBody) -> Self {
-        let BalancerBody { id, ownership, endpoint, ready, targets } = body;
-        Self { id, ownership, endpoint, ready, targets }
+        let BalancerBody { id, name, ownership, endpoint, ready, targets, created } = body;
+        Self { id, name, ownership, endpoint, ready, targets, created }
     }
 }
 

@@ -128,6 +128,7 @@ async fn maintenance(node: &Arc<Node>) -> Result<Option<Config>, NodeError> {
         node.machine.file.address
     ));
     booted(node);
+    node.spawn(correct_address(node.clone()));
     node.spawn(refresh(node.clone()));
     let server = listen::serve(listener, config, answer);
     tokio::pin!(server);
@@ -150,6 +151,20 @@ async fn bind(node: &Node) -> Result<tokio::net::TcpListener, NodeError> {
 fn booted(node: &Node) {
     let address = node.faults().wrong_address.unwrap_or(node.machine.file.address);
     node.machine.agent.send(&AgentMessage::Booted { address, boot_id: node.boot_id.clone() });
+}
+
+/// A machine that told a wrong address tells the right one as soon as that fault is gone.
+async fn correct_address(node: Arc<Node>) {
+    if node.faults().wrong_address.is_none() {
+        return;
+    }
+    while node.faults().wrong_address.is_some() {
+        tokio::select! {
+            () = node.stop.cancelled() => return,
+            () = tokio::time::sleep(Duration::from_millis(500)) => {}
+        }
+    }
+    booted(&node);
 }
 
 /// Starts everything a configured node runs.

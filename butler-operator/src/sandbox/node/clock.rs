@@ -9,7 +9,7 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use rustls::{pki_types::UnixTime, time_provider::TimeProvider};
 
-use crate::sandbox::faults::Faults;
+use crate::sandbox::faults::{Faults, Scripted};
 
 /// How long a look at the faults counts.
 const FRESH: Duration = Duration::from_secs(1);

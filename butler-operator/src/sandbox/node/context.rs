@@ -35,7 +35,7 @@ use super::{
 use crate::{
     process::Guard,
     sandbox::{
-        faults::Faults,
+        faults::{Faults, Scripted},
         machine::{AgentMessage, MachineDir, MachineFile},
     },
     talos::proto::machine::sequence_event::Action,

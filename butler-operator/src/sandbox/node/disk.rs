@@ -19,7 +19,10 @@ use butler_core::{
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::{faults::Faults, machine::MachineDir};
+use crate::sandbox::{
+    faults::{Faults, Scripted},
+    machine::MachineDir,
+};
 
 /// A machine's disk.
 #[derive(Clone, Debug)]

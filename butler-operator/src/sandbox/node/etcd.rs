@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use butler_core::pki::{Leaf, Usage};
+use butler_core::pki::{Leaf, Usage, valid_from};
 use jiff::SignedDuration;
 use tonic::{
     Status,
@@ -117,7 +117,9 @@ async fn plan(node: &Arc<Node>) -> Start {
         if node.machine.disk.has_etcd() {
             return Start::Again;
         }
-        if node.etcd.borrow().bootstrap {
+        let begins = node.etcd.borrow().bootstrap;
+        let held_up = node.faults().etcd_wont_join;
+        if begins && !held_up {
             return Start::First;
         }
         let others: Vec<SocketAddr> = members
@@ -126,17 +128,19 @@ async fn plan(node: &Arc<Node>) -> Start {
             .filter(|member| member.id != node.identity && member.is_control_plane())
             .filter_map(|member| member.etcd)
             .collect();
-        if !others.is_empty() {
-            let joined = if node.faults().etcd_wont_join {
-                Err("etcd does not join: that fault is set".to_owned())
+        if begins || !others.is_empty() {
+            let joined = if held_up {
+                let what = if begins { "begin" } else { "join" };
+                Err(format!("etcd does not {what}: that fault is set"))
             } else {
                 join(node, &others).await
             };
             match joined {
                 Ok(members) => return Start::Join(members),
                 Err(error) if error != last => {
-                    node.machine.logs.talos(format_args!("cannot join etcd yet: {error}"));
+                    node.machine.logs.talos(format_args!("cannot start etcd yet: {error}"));
                     node.machine.logs.service(ID, &error);
+                    node.services.set(ID, State::Preparing, &error);
                     last = error;
                 }
                 Err(_) => {}
@@ -359,7 +363,7 @@ fn write_pki(node: &Node) -> Result<(), String> {
                 organization: None,
                 names,
                 usage,
-                not_before: now,
+                not_before: valid_from(now),
                 life: LIFE,
             })
             .map_err(|error| full(&error))?;

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use butler_core::{
-    pki::{Authority, CertificateInfo, Issued, KeyKind, Leaf, PkiError, PrivateKey, Usage, fingerprint},
+    pki::{
+        Authority, CertificateInfo, Issued, KeyKind, Leaf, PkiError, PrivateKey, TOLERANCE, Usage,
+        fingerprint, valid_from,
+    },
     redact::Secret,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -116,8 +119,8 @@ pub(super) fn throw_away(node: &Node) -> Result<(Issued, String), PkiError> {
         organization: None,
         names: own_names(node, &[]),
         usage: Usage::Server,
-        not_before: now,
-        life: LIFE,
+        not_before: valid_from(now),
+        life: LIFE + TOLERANCE * 2,
     })?;
     let print = fingerprint(CertificateInfo::from_pem(&issued.certificate)?.der())?;
     Ok((issued, print))
@@ -130,9 +133,15 @@ pub(super) fn own_server(node: &Node, authority: &Authority, names: &[String]) -
         organization: None,
         names: own_names(node, names),
         usage: Usage::Server,
-        not_before: node.machine.clock.now(),
-        life: LIFE,
+        not_before: valid_from(node.machine.clock.now()),
+        // Here everything has the same clock, and it may be set while nodes run.
+        life: LIFE + TOLERANCE * 2,
     })
+}
+
+/// The certificate of a worker's Talos API, which has a key of its own.
+pub(super) fn sign_server(node: &Node, authority: &Authority, request: &str) -> Result<String, PkiError> {
+    authority.sign_server(request, valid_from(node.machine.clock.now()), LIFE + TOLERANCE * 2)
 }
 
 /// What a control plane shows to other nodes when it forwards calls.
@@ -142,8 +151,8 @@ pub(super) fn forwarder(node: &Node, authority: &Authority, now: Timestamp) -> R
         organization: Some(IMPERSONATOR.to_owned()),
         names: Vec::new(),
         usage: Usage::Client,
-        not_before: now,
-        life: LIFE,
+        not_before: valid_from(now),
+        life: LIFE + TOLERANCE * 2,
     })?;
     Ok(Context {
         ca: authority.certificate().to_owned(),

@@ -53,8 +53,7 @@ impl SecurityService for Trustd {
             .map_err(|_| Status::invalid_argument("the request is not text"))?;
         let broken = |error: butler_core::pki::PkiError| Status::invalid_argument(full(&error));
         let authority = machine.ca.authority().map_err(broken)?;
-        let signed =
-            authority.sign_server(&csr, self.0.machine.clock.now(), node_tls::LIFE).map_err(broken)?;
+        let signed = node_tls::sign_server(&self.0, &authority, &csr).map_err(broken)?;
         self.0.machine.logs.service("trustd", "signed a certificate");
         Ok(Response::new(CertificateResponse {
             ca: authority.certificate().as_bytes().to_vec(),

@@ -110,6 +110,13 @@ pub async fn manage(place: &Place, cluster: &ManagementCluster) -> Result<(), Sa
     call.await.map_err(|source| SandboxError::Call { name: place.name().to_owned(), source })
 }
 
+/// Ends the controllers of the management cluster, for its machines are about to go.
+pub async fn release(place: &Place) -> Result<(), SandboxError> {
+    let client = Client::new(place.control_socket());
+    let call = client.call(Method::DELETE, "/v1/management", &());
+    call.await.map_err(|source| SandboxError::Call { name: place.name().to_owned(), source })
+}
+
 /// Names of the machines on disk.
 fn stored(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.machines()).into_iter().flatten().flatten();

@@ -25,7 +25,7 @@ pub(super) struct Shared {
     /// Cancelled once everything was ready for the first time.
     pub(super) ready: CancellationToken,
     /// Where a new management cluster is told of.
-    pub(super) wanted: mpsc::Sender<ManagementCluster>,
+    pub(super) wanted: mpsc::Sender<Option<ManagementCluster>>,
 }
 
 /// Opens the socket and answers until the future is dropped.
@@ -37,7 +37,7 @@ pub(super) fn serve(shared: Shared) -> Result<impl Future<Output = ()> + Send + 
     })?;
     let router = Router::new()
         .route("/v1/status", get(status))
-        .route("/v1/management", post(manage))
+        .route("/v1/management", post(manage).delete(release))
         .with_state(shared);
     Ok(async move {
         // It fails only when it cannot begin, and it has a listener.
@@ -57,7 +57,19 @@ async fn manage(
     write_private(&shared.place.management(), &text)
         .map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
     // A receiver that is gone is a supervisor that ends; the next one reads the file.
-    let _ = shared.wanted.send(cluster).await;
+    let _ = shared.wanted.send(Some(cluster)).await;
+    Ok(Json(()))
+}
+
+/// Its machines are about to go, and controllers would make them again.
+async fn release(State(shared): State<Shared>) -> Result<Json<()>, (StatusCode, String)> {
+    match fs_err::remove_file(shared.place.management()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err((StatusCode::INTERNAL_SERVER_ERROR, error.to_string()));
+        }
+        _ => {}
+    }
+    let _ = shared.wanted.send(None).await;
     Ok(Json(()))
 }
 

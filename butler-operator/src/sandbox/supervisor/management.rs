@@ -27,8 +27,8 @@ impl ManagementCluster {
 /// Starts controllers when there is a management cluster.
 pub(super) struct Management<'a> {
     pub(super) workshop: Workshop<'a>,
-    /// Told that there is one now, and who owns its machines.
-    pub(super) wants: mpsc::Receiver<ManagementCluster>,
+    /// Told that there is one now, and who owns its machines; or that there is none any more.
+    pub(super) wants: mpsc::Receiver<Option<ManagementCluster>>,
 }
 
 impl Management<'_> {
@@ -46,6 +46,10 @@ impl Management<'_> {
     /// Takes over management clusters as they are made; only an end of the supervisor ends it.
     pub(super) async fn follow(&mut self, running: &mut Running) -> Infallible {
         while let Some(cluster) = self.wants.recv().await {
+            let Some(cluster) = cluster else {
+                stop(running).await;
+                continue;
+            };
             if let Err(error) = self.start(&cluster, running).await {
                 tracing::error!("controllers of the management cluster are not running: {error}");
             }
@@ -59,12 +63,16 @@ impl Management<'_> {
         running: &mut Running,
     ) -> Result<(), SandboxError> {
         // Whoever says it twice means the new one.
-        for keeper in std::mem::take(&mut running.others) {
-            keeper.stop().await;
-        }
+        stop(running).await;
         let kubeconfig = self.workshop.options.place.kubeconfig();
         let started = self.workshop.serve(&kubeconfig, Some(&cluster.owner))?;
         running.others.push(started.ready().await?);
         Ok(())
+    }
+}
+
+async fn stop(running: &mut Running) {
+    for keeper in std::mem::take(&mut running.others) {
+        keeper.stop().await;
     }
 }

@@ -21,7 +21,7 @@ use butler_core::settings::Environment;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-pub use ask::{State, Status, ask, log_files, manage};
+pub use ask::{State, Status, ask, log_files, manage, release};
 pub use halt::{Halted, halt, remove};
 pub use launch::{Launch, LaunchOptions, launch, read_order};
 pub use lock::holder;

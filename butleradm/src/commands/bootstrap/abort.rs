@@ -36,6 +36,11 @@ pub(crate) fn run(args: &AbortArgs, session: &Session) -> CommandResult {
     let (dir, state) = super::runs::choose(&runs, args.run.as_deref())?;
     let id = dir.id().clone();
     match (&state.holder, state.stage) {
+        (Some(holder), _) if !holder.is_here() => {
+            let message = format!("cannot stop {holder} from here");
+            return Err(CommandError::new(Code::RunHeld, message)
+                .hint(format!("ssh {} butleradm bootstrap abort {id}", holder.host)));
+        }
         (Some(holder), _) => {
             process::interrupt(holder.pid).map_err(|error| {
                 CommandError::new(Code::RunHeld, format!("cannot stop {holder}")).caused_by(&error)
@@ -60,7 +65,9 @@ pub(crate) fn run(args: &AbortArgs, session: &Session) -> CommandResult {
         }
     }
     session.ui.status(format_args!("run `{id}` is stopped; what it made stays"));
-    session.ui.hint(format_args!("butleradm bootstrap resume {id}"));
+    if !runs.dir(&id).state()?.half_destroyed {
+        session.ui.hint(format_args!("butleradm bootstrap resume {id}"));
+    }
     session.ui.hint(format_args!("butleradm bootstrap destroy {id}"));
     Ok(())
 }

@@ -139,7 +139,7 @@ fn machines(state: &RunState) -> Cell {
     let there = state.machines.values().filter(|machine| machine.id.is_some() && !machine.removed).count();
     match (state.stage, state.machines.len()) {
         (_, 0) => "-".into(),
-        (Stage::Destroyed, _) => there.to_string().into(),
+        (Stage::Destroyed | Stage::NeverStarted, _) => there.to_string().into(),
         (_, announced) => format!("{there}/{announced}").into(),
     }
 }

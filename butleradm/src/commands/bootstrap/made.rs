@@ -43,7 +43,9 @@ impl MadeReport {
         if let Some(talosconfig) = talosconfig {
             next += &format!("  export TALOSCONFIG={}\n", talosconfig.display());
         }
-        session.ui.status(format_args!("try next:\n{next}  kubectl get nodes\n  butleradm machine list"));
+        // A cluster without Talos has no machines of ours either.
+        let look = if talosconfig.is_some() { "butleradm machine list" } else { "kubectl get pods -A" };
+        session.ui.status(format_args!("try next:\n{next}  kubectl get nodes\n  {look}"));
         if output.output.is_some() {
             session.ui.render(self, format)?;
         }

@@ -2,26 +2,34 @@
 
 mod abort;
 mod destroy;
+mod destroy_report;
+mod kept;
 mod list;
 mod logs;
 mod made;
 mod plan;
 mod plan_report;
+mod plan_seen;
 mod rehearse;
+mod repair;
 mod replay;
 mod report;
 mod resume;
 mod run;
 mod runs;
 mod schema;
-mod setup;
-mod source;
+mod screen;
+pub(super) mod setup;
+pub(super) mod source;
 mod status;
 mod validate;
 mod validation;
 
 use butler_core::api::common::ProviderKind;
-use butler_term::{CommandResult, run::Session};
+use butler_term::{
+    CommandResult,
+    run::{Logs, Session},
+};
 use clap::{Args, Subcommand};
 
 /// Make a management cluster from a configuration file
@@ -56,6 +64,7 @@ enum BootstrapCommand {
     Resume(resume::ResumeArgs),
     Abort(abort::AbortArgs),
     Destroy(destroy::DestroyArgs),
+    Repair(repair::RepairArgs),
     Rehearse(rehearse::RehearseArgs),
     Validate(validate::BootstrapValidateArgs),
     Schema(schema::BootstrapSchemaArgs),
@@ -82,8 +91,51 @@ enum BootstrapCommand {
     Sandbox(run::RunArgs),
 }
 
+impl BootstrapArgs {
+    /// What commands that work on a run share.
+    fn go(&self) -> Option<&run::GoArgs> {
+        use BootstrapCommand as Command;
+
+        match &self.command {
+            None => Some(&self.run.go),
+            Some(
+                Command::Run(args)
+                | Command::Harvester(args)
+                | Command::Nutanix(args)
+                | Command::Proxmox(args)
+                | Command::Aws(args)
+                | Command::Azure(args)
+                | Command::Gcp(args)
+                | Command::Local(args)
+                | Command::Sandbox(args),
+            ) => Some(&args.go),
+            Some(Command::Resume(args)) => Some(&args.go),
+            Some(Command::Rehearse(args)) => Some(&args.go),
+            Some(_) => None,
+        }
+    }
+
+    /// How the chosen command logs: a run into its directory, a screen into a file.
+    pub(crate) fn logs(&self) -> Logs {
+        let tui = match &self.command {
+            Some(BootstrapCommand::Status(args)) => args.tui,
+            Some(BootstrapCommand::Replay(args)) => args.tui,
+            _ => false,
+        };
+        match self.go() {
+            Some(go) if go.tui => Logs::File,
+            Some(_) => Logs::Run,
+            None if tui => Logs::File,
+            None => Logs::OnDemand,
+        }
+    }
+}
+
 /// Runs the chosen command.
 pub(crate) fn run(args: &BootstrapArgs, session: &Session) -> CommandResult {
+    if args.go().is_some_and(|go| go.tui) {
+        return screen::launch(session);
+    }
     let Some(command) = &args.command else { return run::run(&args.run, None, session) };
     let of = |provider: ProviderKind, args| run::run(args, Some(&provider), session);
     match command {
@@ -92,6 +144,7 @@ pub(crate) fn run(args: &BootstrapArgs, session: &Session) -> CommandResult {
         BootstrapCommand::Resume(args) => resume::run(args, session),
         BootstrapCommand::Abort(args) => abort::run(args, session),
         BootstrapCommand::Destroy(args) => destroy::run(args, session),
+        BootstrapCommand::Repair(args) => repair::run(args, session),
         BootstrapCommand::Rehearse(args) => rehearse::run(args, session),
         BootstrapCommand::Validate(args) => validate::run(args, session),
         BootstrapCommand::Schema(args) => schema::run(args, session),

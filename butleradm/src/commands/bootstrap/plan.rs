@@ -1,24 +1,20 @@
 //! `bootstrap plan`
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use butler_core::{
     bootstrap::{
-        config::{Config, RuntimeKind},
-        plan::{Past, Plan, PlanError, PlanInput, World, answers, plan},
+        config::Config,
+        plan::{Past, Plan, PlanError, PlanInput, plan},
         run::{RunState, Runs},
     },
     error::Code,
     redact::Secret,
-    settings::{Home, home::write_private},
+    settings::home::write_private,
 };
 use butler_operator::{
-    addons::Mirror,
-    parts::{self, Parts},
+    addons::{Mirror, known_digests},
+    bootstrap::Look,
     talos::images::images,
 };
 use butler_term::{
@@ -30,9 +26,6 @@ use butler_term::{
 use clap::{Args, ValueHint};
 
 use super::{plan_report::PlanReport, setup, source::ConfigArgs};
-
-/// How long the shared address may take to answer.
-const VIP_LIMIT: Duration = Duration::from_secs(1);
 
 /// Show what a bootstrap would do
 ///
@@ -74,7 +67,7 @@ pub(super) fn show(
     session: &Session,
 ) -> CommandResult {
     let format = session.format(output);
-    let plan = make(config, text, session)?;
+    let plan = make(config, text, None, session)?;
     if let Some(path) = out {
         write_private(path, to_json(&plan)?.as_bytes())?;
     }
@@ -88,7 +81,7 @@ pub(super) fn show(
 /// Refuses to go on when a plan that was made earlier does not hold any more.
 pub(super) fn must_hold(path: &Path, config: &Config, text: &Secret, session: &Session) -> CommandResult {
     let then = Plan::from_json(&contents(path)?)?;
-    let moved = then.moved(&make(config, text, session)?);
+    let moved = then.moved(&make(config, text, then.world.secrets_salt.clone(), session)?);
     if moved.is_empty() { Ok(()) } else { Err(PlanError::Moved { moved }.into()) }
 }
 
@@ -98,40 +91,30 @@ fn contents(path: &Path) -> CommandResult<String> {
     })
 }
 
-/// Looks at the world and decides. Changes nothing.
-fn make(config: &Config, text: &Secret, session: &Session) -> CommandResult<Plan> {
-    let home = Home::resolve(&session.environment)?;
-    let runs = Runs::new(&home).list()?.into_iter();
-    let runs: Vec<RunState> = runs.filter_map(|(_, state)| state.ok()).collect();
-    let world = session.block_on(look(config, text, &home, session))?;
-    let base = std::env::current_dir().unwrap_or_default();
-    let mirror = config.charts.mirror.as_deref().map(|mirror| Mirror::parse(mirror, &base));
+/// Looks at the world and decides. Changes nothing. `salt` is that of the plan it is compared with.
+fn make(config: &Config, text: &Secret, salt: Option<String>, session: &Session) -> CommandResult<Plan> {
+    let (machines, missing) = setup::looking(config, session)?;
+    let runs = Runs::new(&machines.home);
+    let look = Look {
+        config,
+        text,
+        machines: &machines,
+        missing: &missing,
+        runs: &runs,
+        environment: &session.environment,
+        salt,
+    };
+    let world = session.block_on(async { Ok(look.world().await?) })?;
+    let past: Vec<RunState> = runs.list()?.into_iter().filter_map(|(_, state)| state.ok()).collect();
+    let mirror = config.charts.mirror.as_deref().map(Mirror::parse);
     // Who owns what charts make is known only in a run, and is no part of a plan.
     let addons = setup::addons(config, mirror.as_ref(), "");
     Ok(plan(&PlanInput {
         config,
         addons: &addons,
         images: images(config),
-        past: Past::of(&runs, &config.provider_kind()),
+        digests: known_digests(&addons, mirror.as_ref()),
+        past: Past::of(&past, &config.provider_kind()),
         world,
     }))
-}
-
-async fn look(config: &Config, text: &Secret, home: &Home, session: &Session) -> CommandResult<World> {
-    let mut world = World::of(text.expose().as_bytes());
-    if let Some(vip) = config.network.vip {
-        world.vip_answers = Some(answers(SocketAddr::from((vip, 6443)), VIP_LIMIT).await);
-    }
-    let parts = Parts::new(&session.environment, home).with_settings(session.settings()?);
-    let wanted = match config.bootstrap_cluster.runtime {
-        RuntimeKind::Process => vec![&parts::ETCD, &parts::KUBE_APISERVER, &parts::HELM],
-        RuntimeKind::Kind => vec![&parts::KIND, &parts::HELM],
-    };
-    for part in wanted {
-        // One that is missing is installed by the run.
-        if let Ok(found) = parts.find(part).await {
-            world.programs.insert(part.name.to_owned(), found.version.to_string());
-        }
-    }
-    Ok(world)
 }

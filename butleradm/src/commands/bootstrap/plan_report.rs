@@ -6,6 +6,8 @@ use butler_core::bootstrap::plan::{Place, Plan};
 use butler_term::output::{Cell, Render, Table, View, one_line};
 use serde::Serialize;
 
+use super::plan_seen::seen;
+
 /// Definitions are many, and the same for everybody.
 const DEFINITION: &str = "CustomResourceDefinition";
 
@@ -106,46 +108,28 @@ impl PlanReport<'_> {
     fn images(&self) -> Table {
         let mut table = Table::new(["image", "digest"]);
         for image in &self.0.images {
-            table.push([image.name.clone().into(), or_dash(image.digest.as_deref())]);
+            let digest = match (&image.digest, &image.schematic) {
+                (Some(digest), _) => digest.clone(),
+                (None, Some(_)) => "made from its schematic; unknown until pulled".to_owned(),
+                (None, None) => "unknown until pulled".to_owned(),
+            };
+            table.push([image.name.clone().into(), digest.into()]);
         }
         table
     }
 
     fn charts(&self) -> Table {
-        let mut table = Table::new(["addon", "chart", "version", "source"]);
+        let mut table = Table::new(["addon", "chart", "version", "compared with", "source"]);
         for chart in &self.0.charts {
             table.push([
                 chart.addon.clone().into(),
                 chart.name.clone().into(),
                 or_dash(chart.version.as_deref()),
+                chart.checked.as_str().into(),
                 chart.source.clone().into(),
             ]);
         }
         table
-    }
-
-    fn world(&self) -> String {
-        let world = &self.0.world;
-        let mut text = "Seen\n".to_owned();
-        let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "  {name:17}  {}", one_line(value));
-        };
-        line("Configuration", &format!("sha256:{}", world.config_sha256));
-        let yes_or_no = |fact: bool| if fact { "yes" } else { "no" };
-        if let Some(answers) = world.vip_answers {
-            line("Address answers", yes_or_no(answers));
-        }
-        if let Some(exists) = world.temporary_cluster {
-            line("Temporary cluster", yes_or_no(exists));
-        }
-        if let Some(machines) = &world.machines {
-            let names = if machines.is_empty() { "none".to_owned() } else { machines.join(", ") };
-            line("Machines", &names);
-        }
-        for (program, version) in &world.programs {
-            line(program, version);
-        }
-        text
     }
 }
 
@@ -166,7 +150,12 @@ impl Render for PlanReport<'_> {
         if !plan.charts.is_empty() {
             add(self.charts().render(view.width));
         }
-        add(self.world());
+        if !plan.notes.is_empty() {
+            let notes: Vec<String> =
+                plan.notes.iter().map(|note| format!("  {}\n", one_line(note))).collect();
+            add(format!("Notes\n{}", notes.concat()));
+        }
+        add(seen(&plan.world));
         text
     }
 

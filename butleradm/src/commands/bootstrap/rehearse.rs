@@ -2,14 +2,19 @@
 
 use std::time::Instant;
 
-use butler_core::bootstrap::run::Runs;
+use butler_core::{
+    api::cluster_bootstrap::BootstrapAddons,
+    bootstrap::{
+        config::{Config, KindConfig, ProviderSettings, RuntimeKind, SandboxConfig},
+        run::Runs,
+    },
+};
 use butler_term::{CommandResult, run::Session};
 use clap::Args;
 
 use super::{
     destroy,
     run::{GoArgs, runs, start},
-    setup::rehearsal,
     source::ConfigArgs,
 };
 
@@ -31,7 +36,7 @@ pub(crate) struct RehearseArgs {
     keep: bool,
 
     #[command(flatten)]
-    go: GoArgs,
+    pub(super) go: GoArgs,
 }
 
 /// Runs the command.
@@ -46,9 +51,9 @@ pub(crate) fn run(args: &RehearseArgs, session: &Session) -> CommandResult {
             "addons that come as charts are left out: `charts.mirror` names no place to take them from"
         ));
     }
-    let config = rehearsal(source.loaded.config);
+    let config = rehearsal(source.loaded.config.clone());
     let cluster = config.cluster.name.clone();
-    let made = start(config, &source.text, &source.directory, true, &args.go, session);
+    let made = start(config, &source, true, &args.go, session);
     let took = begun.elapsed();
     if args.keep {
         return made.map(drop);
@@ -58,9 +63,25 @@ pub(crate) fn run(args: &RehearseArgs, session: &Session) -> CommandResult {
     if let Ok((dir, state)) = runs.find(&cluster)
         && state.facts.as_ref().is_some_and(|facts| facts.rehearsal)
     {
-        destroy::remove(dir, &args.go.events, session)?;
+        let _destroyed = destroy::remove_run(&dir, &state, &args.go.events, session)?;
     }
     made?;
     session.ui.status(format_args!("the rehearsal of cluster `{cluster}` went well and took {took:.1?}"));
     Ok(())
+}
+
+/// The same cluster on simulated machines. They have loopback addresses, so the shared address of the
+/// real network gives way to a load balancer; addons come along where a mirror has their charts, because
+/// nothing outside is asked.
+pub(super) fn rehearsal(mut config: Config) -> Config {
+    if config.charts.mirror.is_none() {
+        config.addons = BootstrapAddons::default();
+    }
+    let name = format!("rehearsal-{}", config.cluster.name);
+    config.provider = ProviderSettings::Sandbox(SandboxConfig { name: Some(name) });
+    config.network.vip = None;
+    config.network.load_balancer_pool = None;
+    config.bootstrap_cluster.runtime = RuntimeKind::Process;
+    config.bootstrap_cluster.kind = KindConfig::default();
+    config
 }

@@ -1,11 +1,14 @@
 //! `bootstrap replay`
 
+use std::path::Path;
+
 use butler_core::{
-    bootstrap::run::{RunError, Stage},
-    event::{Event, EventKind, Outcome, journal},
+    bootstrap::run::{RunError, RunState, Stage},
+    error::Code,
+    event::{Event, EventKind, JournalError, Outcome, RunId, journal},
 };
 use butler_term::{
-    CommandResult,
+    CommandError, CommandResult,
     report::{self, EventArgs},
     run::Session,
 };
@@ -15,12 +18,13 @@ use super::runs::RunArgs;
 
 /// Show a run again, as it was shown when it ran
 ///
-/// Bars on a terminal, lines off it, or the events themselves. Nothing is done. With -v also every effect
-/// and its result.
+/// Bars on a terminal, lines off it, the events themselves, or a full screen. Nothing is done. With -v also
+/// every effect and its result. RUN may be a file too: a journal, or what `--events ndjson` printed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   butleradm bootstrap replay
   butleradm bootstrap replay mgmt --speed 100
+  butleradm bootstrap replay events.ndjson --speed 10 --tui
   butleradm bootstrap replay mgmt --speed max --events ndjson")]
 pub(super) struct ReplayArgs {
     #[command(flatten)]
@@ -29,6 +33,10 @@ pub(super) struct ReplayArgs {
     /// How many times as fast as it was, or max for no pause at all
     #[arg(long, value_name = "N", default_value = "10", value_parser = speed)]
     speed: Speed,
+
+    /// Show it on a full screen
+    #[arg(long, conflicts_with = "events")]
+    pub(super) tui: bool,
 
     #[command(flatten)]
     events: EventArgs,
@@ -50,20 +58,58 @@ fn speed(text: &str) -> Result<Speed, String> {
 
 /// Runs the command.
 pub(super) fn run(args: &ReplayArgs, session: &Session) -> CommandResult {
-    let (dir, state) = args.run.find(session)?;
-    let events = journal::read(&dir.journal()).map_err(RunError::from)?;
-    let events = whole(events, state.stage);
+    let (id, events, stage) = match args.run.file() {
+        Some(path) => from_file(&path)?,
+        None => {
+            let (dir, state) = args.run.find(session)?;
+            let events = journal::read(&dir.journal()).map_err(RunError::from)?;
+            (dir.id().clone(), events, state.stage)
+        }
+    };
     let speed = match args.speed {
         Speed::Times(times) => Some(times),
         Speed::Max => None,
     };
+    let events = whole(events, stage);
+    if args.tui {
+        return super::screen::replay(id, events, speed, session);
+    }
     session.block_on(report::replay(session, &args.events, &events, speed))?;
-    let (id, word) = (dir.id(), state.stage.as_str());
-    session.ui.status(format_args!("run {id}: {word}"));
-    if state.stage == Stage::Running {
+    session.ui.status(format_args!("run {id}: {}", stage.as_str()));
+    if stage == Stage::Running {
         session.ui.hint(format_args!("butleradm bootstrap logs {id} --follow"));
     }
     Ok(())
+}
+
+/// Reads events from a file: a journal, or a stream that was kept.
+fn from_file(path: &Path) -> CommandResult<(RunId, Vec<Event>, Stage)> {
+    let events = match journal::read(path) {
+        Err(JournalError::Damaged { .. }) => stream(path),
+        read => read,
+    };
+    let events = events.map_err(RunError::from)?;
+    let Some(first) = events.first() else {
+        let message = format!("`{}` holds no event", path.display());
+        return Err(CommandError::new(Code::RunUnknown, message));
+    };
+    let id = first.run_id.clone();
+    let stage = RunState::of(&id, &events, None).stage;
+    Ok((id, events, stage))
+}
+
+/// What `--events ndjson` printed: one event per line, without a journal's checksums.
+fn stream(path: &Path) -> Result<Vec<Event>, JournalError> {
+    let text = fs_err::read_to_string(path);
+    let text = text.map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
+    let event = |(line, text): (usize, &str)| {
+        serde_json::from_str(text).map_err(|error| JournalError::Damaged {
+            path: path.to_owned(),
+            line: line + 1,
+            why: format!("it is no event: {error}"),
+        })
+    };
+    text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()).map(event).collect()
 }
 
 /// A journal as one stream, which ends once: earlier ends are those of processes, not of the run.

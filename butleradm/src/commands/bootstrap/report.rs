@@ -61,6 +61,10 @@ impl StatusReport {
             lines.extend(machine.removed.then(|| format!("machine {name} removed")));
         }
         lines.extend(state.addons.iter().map(|addon| format!("addon {addon} installed")));
+        if let Some(stall) = &state.stall {
+            // Told again with other seconds, it is the same stall.
+            lines.push(format!("stalled: {} ({})", stall.what, stall.code));
+        }
         lines.extend(self.error().map(|(code, message)| format!("error {code}: {message}")));
         // Whoever takes a run up goes through its phases again; these are other facts.
         lines.iter_mut().for_each(|line| *line = format!("{}{line}", "\0".repeat(session.saturating_sub(1))));
@@ -77,7 +81,8 @@ impl StatusReport {
     fn headline(&self, view: &View) -> String {
         let state = &self.state;
         let (word, style) = (state.stage.as_str(), style(state.stage));
-        let mut text = format!("run {}: {style}{word}{style:#}\n", state.run_id);
+        let half = if state.half_destroyed { ", half destroyed" } else { "" };
+        let mut text = format!("run {}: {style}{word}{style:#}{half}\n", state.run_id);
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "  {name:9}  {}", one_line(&value));
         };
@@ -101,6 +106,9 @@ impl StatusReport {
                 line("Last", format!("{verb} by process {pid} on `{host}`"));
             }
             (None, None) => {}
+        }
+        if state.lost > 0 {
+            line("Lost", format!("{} records, when the journal was damaged", state.lost));
         }
         line("Directory", self.directory.clone());
         text
@@ -165,6 +173,12 @@ impl Render for StatusReport {
                 items.iter().for_each(|item| text += &format!("  {}\n", one_line(item)));
             }
         }
+        if let Some(stall) = &self.state.stall {
+            let style = theme::WARNING;
+            text += &format!("\n{style}Stalled {}{style:#}: {}\n", stall.code, one_line(&stall.what));
+            stall.evidence.iter().for_each(|line| text += &format!("  {}\n", one_line(line)));
+            stall.next.iter().for_each(|line| text += &format!("  next: {}\n", one_line(line)));
+        }
         if let Some((code, message)) = self.error() {
             let style = theme::ERROR;
             text += &format!("\n{style}Error {code}{style:#}: {}\n", one_line(message));
@@ -179,9 +193,10 @@ impl Render for StatusReport {
 
 /// What goes on with a run that is not worked on and not done.
 fn next(state: &RunState) -> Option<String> {
-    let verb = match (state.stage, state.sessions.last().map(|session| session.verb)) {
-        (Stage::Running | Stage::Succeeded | Stage::Destroyed, _) => return None,
-        (_, Some(Verb::Destroy)) => "destroy",
+    let verb = match state.stage {
+        Stage::Running | Stage::Succeeded | Stage::Destroyed => return None,
+        Stage::NeverStarted => "destroy",
+        _ if state.half_destroyed => "destroy",
         _ => "resume",
     };
     Some(format!("butleradm bootstrap {verb} {}", state.run_id))
@@ -198,7 +213,7 @@ fn style(stage: Stage) -> anstyle::Style {
         Stage::Interrupted | Stage::Stopped => theme::WARNING,
         Stage::Failed => theme::ERROR,
         Stage::Succeeded => theme::SUCCESS,
-        Stage::Destroyed => theme::DIM,
+        Stage::Destroyed | Stage::NeverStarted => theme::DIM,
     }
 }
 

@@ -1,9 +1,6 @@
 //! `bootstrap run`, which the bare `bootstrap` is too.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use butler_core::{
     api::common::ProviderKind,
@@ -13,7 +10,6 @@ use butler_core::{
     },
     error::ErrorKind,
     event::{Event, EventKind, RunId},
-    redact::Secret,
     settings::{Home, keys::duration},
 };
 use butler_operator::{
@@ -28,7 +24,12 @@ use butler_term::{
 };
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::{made::MadeReport, plan, setup::Setup, source::ConfigArgs};
+use super::{
+    made::MadeReport,
+    plan, screen,
+    setup::Setup,
+    source::{ConfigArgs, Given},
+};
 
 /// Make a management cluster
 ///
@@ -75,6 +76,10 @@ pub(crate) struct GoArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "~/.kube/config")]
     pub(super) merge_kubeconfig: Option<String>,
 
+    /// Watch it on a full screen; the run is a process of its own and goes on when the screen is left
+    #[arg(long, conflicts_with_all = ["events", "output"])]
+    pub(super) tui: bool,
+
     #[command(flatten)]
     pub(super) events: EventArgs,
 
@@ -106,7 +111,7 @@ pub(crate) fn run(args: &RunArgs, provider: Option<&ProviderKind>, session: &Ses
     for warning in &source.loaded.warnings {
         session.ui.warning(format_args!("{}:{}: {}", source.name, warning.line, warning.message));
     }
-    let mut config = source.loaded.config;
+    let mut config = source.loaded.config.clone();
     config.bootstrap_cluster.runtime = args.runtime.map_or(config.bootstrap_cluster.runtime, Into::into);
     if let Some(path) = &args.plan {
         plan::must_hold(path, &config, &source.text, session)?;
@@ -114,14 +119,13 @@ pub(crate) fn run(args: &RunArgs, provider: Option<&ProviderKind>, session: &Ses
     if args.dry_run {
         return plan::show(&config, &source.text, &args.go.output, None, session);
     }
-    start(config, &source.text, &source.directory, false, &args.go, session).map(drop)
+    start(config, &source, false, &args.go, session).map(drop)
 }
 
 /// Begins a run and brings it to its end.
 pub(super) fn start(
     config: Config,
-    text: &Secret,
-    directory: &Path,
+    source: &Given,
     rehearsal: bool,
     go: &GoArgs,
     session: &Session,
@@ -131,8 +135,9 @@ pub(super) fn start(
     let options = RunOptions {
         runs: &runs,
         config: &config,
-        text,
-        directory,
+        given: &source.loaded.config,
+        text: &source.text,
+        directory: &source.directory,
         rehearsal,
         version: env!("CARGO_PKG_VERSION"),
         now: session.ui.now(),
@@ -155,12 +160,14 @@ pub(super) fn go_on(
     let format = session.format(&go.output);
     format.check()?;
     let id = started.dir.id().clone();
-    let mut journal = journal(started.ledger.clone());
-    let job = report::run_as(session, &go.events, id.clone(), &mut journal, async |reporter| {
+    let mut keeper = screen::visible(journal(started.ledger.clone()), &started.dir);
+    let job = report::run_as(session, &go.events, id.clone(), &mut keeper, async |reporter| {
         let engine = setup.engine(config, started, go.timeout, go.skip_cleanup, &reporter).await?;
         engine.run(&reporter).await
     });
     let made = session.block_on(job).map_err(|error| explain(error, &id))?;
+    // A run whose end is not written down is not at its end.
+    started.ledger.check()?;
     let merged = match &go.merge_kubeconfig {
         Some(path) => Some(super::made::merge(&made, path, session)?),
         None => None,
@@ -173,7 +180,7 @@ pub(super) fn journal(ledger: Ledger) -> impl FnMut(&Event) {
     move |event| {
         let transient = matches!(event.kind, EventKind::Progress(_) | EventKind::Snapshot(_));
         if !transient {
-            // A journal that cannot be written stops the next effect; that is soon enough.
+            // The ledger keeps the failure, which ends the job.
             let _ = ledger.append(event.kind.clone());
         }
     }

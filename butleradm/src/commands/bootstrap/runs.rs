@@ -1,5 +1,7 @@
 //! Which run is meant.
 
+use std::path::PathBuf;
+
 use butler_core::{
     bootstrap::run::{RunDir, RunFacts, RunState, Runs},
     error::Code,
@@ -17,6 +19,12 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
+    /// The file that is meant instead of a run: one that has a directory in its name, or an ending.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        let path = PathBuf::from(self.run.as_ref()?);
+        (path.components().count() > 1 || path.extension().is_some()).then_some(path)
+    }
+
     /// Finds the run and reads how far it is.
     pub(super) fn find(&self, session: &Session) -> CommandResult<(RunDir, RunState)> {
         let runs = Runs::new(&Home::resolve(&session.environment)?);

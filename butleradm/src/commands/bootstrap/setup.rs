@@ -1,26 +1,25 @@
 //! From a configuration to what a run works with.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use butler_core::{
-    api::{cluster_bootstrap::BootstrapAddons, common::ProviderKind},
     bootstrap::{
         addons::{AddonAction, AddonInput, AddonStep, ChartSource, plan_addons},
-        config::{self, Config, KindConfig, ProviderSettings, RuntimeKind, Source},
+        config::{Config, RuntimeKind, SecretError},
         objects,
-        run::{RunDir, RunFacts},
+        run::RunDir,
     },
     error::Code,
     event::Reporter,
     redact::Secret,
-    settings::{Home, env},
+    settings::{Environment, Home, env, keys::duration},
 };
 use butler_operator::{
     addons::{HelmInstaller, Mirror},
-    bootstrap::{BootstrapError, Engine, Machines, Started},
+    bootstrap::{BootstrapError, Engine, Machines, STALL_AFTER, Started, programs},
     driver::registry,
     keyring::ProgramKeyring,
-    parts::{self, Parts},
+    parts::Parts,
     process::Guard,
     runtime::{
         KindRuntime, KindRuntimeOptions, ProcessRuntime, ProcessRuntimeOptions, Runtime, RuntimeError,
@@ -30,29 +29,28 @@ use butler_term::{CommandError, CommandResult, run::Session};
 
 /// Everything around a run that does not depend on how far it is.
 #[derive(Debug)]
-pub(super) struct Setup<'a> {
+pub(in crate::commands) struct Setup<'a> {
     session: &'a Session,
     pub(super) home: Home,
-    pub(super) machines: Machines,
+    pub(in crate::commands) machines: Machines,
     parts: Arc<Parts>,
     guard: Guard,
 }
 
 impl<'a> Setup<'a> {
     /// Looks up the secrets of the configuration; one that is not there ends it.
-    pub(super) fn new(config: &Config, session: &'a Session) -> CommandResult<Self> {
+    pub(in crate::commands) fn new(config: &Config, session: &'a Session) -> CommandResult<Self> {
+        Self::with(secrets(config, session)?, session)
+    }
+
+    /// With these secrets.
+    pub(super) fn with(secrets: BTreeMap<&'static str, Secret>, session: &'a Session) -> CommandResult<Self> {
         let home = Home::resolve(&session.environment)?;
         let parts = Arc::new(Parts::new(&session.environment, &home).with_settings(session.settings()?));
         let program = std::env::current_exe().map_err(|error| {
             CommandError::new(Code::Internal, "cannot tell where this program is").caused_by(&error)
         })?;
-        let machines = Machines {
-            home: home.clone(),
-            program,
-            parts: parts.clone(),
-            secrets: secrets(config, session)?,
-            connect: Arc::new(registry::connect),
-        };
+        let machines = machines(&home, program, parts.clone(), secrets);
         let guard = Guard::start(&session.environment)?;
         Ok(Self { session, home, machines, parts, guard })
     }
@@ -67,7 +65,8 @@ impl<'a> Setup<'a> {
             }
             RuntimeKind::Kind => {
                 let environment = &self.session.environment;
-                let options = KindRuntimeOptions::of(config, place, id, parts, environment, &self.home)?;
+                let options =
+                    KindRuntimeOptions::of(config, place, id, parts, environment, &self.home, guard)?;
                 Arc::new(KindRuntime::new(options))
             }
         })
@@ -83,14 +82,9 @@ impl<'a> Setup<'a> {
         reporter: &Reporter,
     ) -> Result<Engine, BootstrapError> {
         let dir = started.dir.clone();
-        let wanted = match config.bootstrap_cluster.runtime {
-            RuntimeKind::Process => vec![&parts::ETCD, &parts::KUBE_APISERVER, &parts::HELM],
-            RuntimeKind::Kind => vec![&parts::KIND, &parts::HELM],
-        };
-        let found = self.parts.install(&wanted, reporter).await?;
+        let found = self.parts.install(&programs(config.bootstrap_cluster.runtime), reporter).await?;
         let helm = found.into_iter().last().map(|installed| installed.found.path).unwrap_or_default();
-        let base = std::env::current_dir().unwrap_or_default();
-        let mirror = config.charts.mirror.as_deref().map(|mirror| Mirror::parse(mirror, &base));
+        let mirror = config.charts.mirror.as_deref().map(Mirror::parse);
         let addons = addons(&config, mirror.as_ref(), dir.id().as_str());
         let environment = &self.session.environment;
         let installer = HelmInstaller::new(helm, self.guard.clone(), &dir.work(), mirror, environment)?;
@@ -102,10 +96,42 @@ impl<'a> Setup<'a> {
             addons,
             keep_temporary,
             timeout,
+            stall_after: stall_after(environment),
             config,
             dir,
         })
     }
+}
+
+fn machines(
+    home: &Home,
+    program: PathBuf,
+    parts: Arc<Parts>,
+    secrets: BTreeMap<&'static str, Secret>,
+) -> Machines {
+    Machines { home: home.clone(), program, parts, secrets, connect: Arc::new(registry::connect) }
+}
+
+/// Where machines come from, for a look: with the secrets that can be had, and for the others why not.
+pub(super) fn looking(
+    config: &Config,
+    session: &Session,
+) -> CommandResult<(Machines, BTreeMap<&'static str, String>)> {
+    let home = Home::resolve(&session.environment)?;
+    let parts = Arc::new(Parts::new(&session.environment, &home).with_settings(session.settings()?));
+    let (mut found, mut missing) = (BTreeMap::new(), BTreeMap::new());
+    for (key, secret) in resolved(config, session) {
+        match secret {
+            Ok(secret) => drop(found.insert(key, secret)),
+            Err(error) => drop(missing.insert(key, error.to_string())),
+        }
+    }
+    Ok((machines(&home, PathBuf::new(), parts, found), missing))
+}
+
+/// After how long without progress a run looks for the reason.
+fn stall_after(environment: &Environment) -> Duration {
+    environment.get(env::BUTLER_STALL_AFTER).and_then(|text| duration(text).ok()).unwrap_or(STALL_AFTER)
 }
 
 /// The addons of a configuration, with what only a run knows.
@@ -114,6 +140,7 @@ pub(super) fn addons(config: &Config, mirror: Option<&Mirror>, owner: &str) -> V
         bootstrap: objects::cluster_bootstrap(config).spec,
         provider: objects::provider_config(config, &objects::provider_name(config)).spec,
         multi_tenancy: config.multi_tenancy_mode.clone(),
+        no_catalog: !config.catalog,
         network_pool: config.network_pool.as_ref().map(|pool| (pool.name.clone(), pool.spec.clone())),
         offered: mirror.map(Mirror::offered).unwrap_or_default(),
     };
@@ -130,51 +157,11 @@ pub(super) fn addons(config: &Config, mirror: Option<&Mirror>, owner: &str) -> V
 }
 
 fn secrets(config: &Config, session: &Session) -> CommandResult<BTreeMap<&'static str, Secret>> {
+    resolved(config, session).into_iter().map(|(key, secret)| Ok((key, secret?))).collect()
+}
+
+fn resolved(config: &Config, session: &Session) -> Vec<(&'static str, Result<Secret, SecretError>)> {
     let keyring = ProgramKeyring::new(&session.environment);
-    let resolve = |(key, source): (&'static str, &config::SecretSource)| {
-        Ok((key, source.resolve(&session.environment, &keyring)?))
-    };
-    config.provider.secrets().into_iter().map(resolve).collect()
-}
-
-/// Reads the configuration of an earlier run again.
-pub(super) fn reread(dir: &RunDir, facts: &RunFacts, session: &Session) -> CommandResult<Config> {
-    let path = dir.config();
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        CommandError::new(Code::FileUnreadable, format!("cannot read `{}`", path.display())).caused_by(&error)
-    })?;
-    let home = session.environment.path(env::HOME);
-    let source = Source {
-        name: &path.display().to_string(),
-        text: &text,
-        directory: Path::new(&facts.directory),
-        home: home.as_deref(),
-        shared: None,
-    };
-    let provider = ProviderKind::from(facts.provider.as_str());
-    let mut config = config::read(&source, (!facts.rehearsal).then_some(&provider))?.config;
-    if facts.rehearsal {
-        config = rehearsal(config);
-    }
-    config.bootstrap_cluster.runtime = match facts.runtime.as_str() {
-        "process" => RuntimeKind::Process,
-        _ => RuntimeKind::Kind,
-    };
-    Ok(config)
-}
-
-/// The same cluster on simulated machines. They have loopback addresses, so the shared address of the
-/// real network gives way to a load balancer; addons come along where a mirror has their charts, because
-/// nothing outside is asked.
-pub(super) fn rehearsal(mut config: Config) -> Config {
-    if config.charts.mirror.is_none() {
-        config.addons = BootstrapAddons::default();
-    }
-    let name = format!("rehearsal-{}", config.cluster.name);
-    config.provider = ProviderSettings::Sandbox(config::SandboxConfig { name: Some(name) });
-    config.network.vip = None;
-    config.network.load_balancer_pool = None;
-    config.bootstrap_cluster.runtime = RuntimeKind::Process;
-    config.bootstrap_cluster.kind = KindConfig::default();
-    config
+    let sources = config.provider.secrets().into_iter();
+    sources.map(|(key, source)| (key, source.resolve(&session.environment, &keyring))).collect()
 }

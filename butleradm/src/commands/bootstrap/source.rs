@@ -19,16 +19,16 @@ const STDIN: &str = "<stdin>";
 
 /// The configuration file.
 #[derive(Args, Clone, Debug)]
-pub(super) struct ConfigArgs {
+pub(in crate::commands) struct ConfigArgs {
     /// Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the
     /// Butler home]
     #[arg(short, long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    pub(in crate::commands) config: Option<PathBuf>,
 }
 
 impl ConfigArgs {
     /// The file that is meant.
-    pub(super) fn path(&self, session: &Session) -> Result<PathBuf, ConfigError> {
+    pub(in crate::commands) fn path(&self, session: &Session) -> Result<PathBuf, ConfigError> {
         match &self.config {
             Some(path) => Ok(path.clone()),
             None => config::search(Home::resolve(&session.environment).ok().as_ref()),
@@ -36,7 +36,7 @@ impl ConfigArgs {
     }
 
     /// Reads it. `provider` is the one that the command names, if it does.
-    pub(super) fn load(
+    pub(in crate::commands) fn load(
         &self,
         provider: Option<&ProviderKind>,
         session: &Session,
@@ -56,15 +56,15 @@ impl ConfigArgs {
 
 /// A configuration that can be used.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(in crate::commands) struct Given {
     /// What a person calls it.
-    pub(super) name: String,
+    pub(in crate::commands) name: String,
     /// As it was written; may hold secrets.
-    pub(super) text: Secret,
+    pub(in crate::commands) text: Secret,
     /// What paths in it are relative to.
-    pub(super) directory: PathBuf,
+    pub(in crate::commands) directory: PathBuf,
     /// As it was understood.
-    pub(super) loaded: Loaded,
+    pub(in crate::commands) loaded: Loaded,
 }
 
 fn read_stdin(provider: Option<&ProviderKind>, session: &Session) -> Result<Given, ConfigError> {

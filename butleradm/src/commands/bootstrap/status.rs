@@ -26,6 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 #[command(after_help = "Examples:
   butleradm bootstrap status
   butleradm bootstrap status mgmt --watch
+  butleradm bootstrap status mgmt --watch --tui
   butleradm bootstrap status mgmt -o jsonpath='{.stage}'")]
 pub(super) struct StatusArgs {
     #[command(flatten)]
@@ -35,6 +36,10 @@ pub(super) struct StatusArgs {
     #[arg(short, long)]
     watch: bool,
 
+    /// Watch it on a full screen, with machines, addons and log; leaving it leaves the run going
+    #[arg(long, requires = "watch", conflicts_with = "output")]
+    pub(super) tui: bool,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -43,6 +48,9 @@ pub(super) struct StatusArgs {
 pub(super) fn run(args: &StatusArgs, session: &Session) -> CommandResult {
     let format = session.format(&args.output);
     let (dir, state) = args.run.find(session)?;
+    if args.tui {
+        return super::screen::watch(dir.id().clone(), session);
+    }
     let mut report = StatusReport::of(&dir, state);
     if !args.watch {
         session.ui.render(&report, &format)?;

@@ -2,6 +2,7 @@
 
 mod costs;
 mod down;
+mod fault;
 mod logs;
 mod node;
 mod report;
@@ -49,6 +50,7 @@ enum SandboxCommand {
     Reset(reset::ResetArgs),
     Logs(logs::LogsArgs),
     Node(node::NodeArgs),
+    Fault(fault::FaultArgs),
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),
 }
@@ -67,6 +69,7 @@ pub(crate) fn run(args: SandboxArgs, session: &Session) -> CommandResult {
         SandboxCommand::Down(args) => down::run(&args, &place, session),
         SandboxCommand::Reset(args) => reset::run(&args, &place, session),
         SandboxCommand::Logs(args) => logs::run(&args, &place, session),
+        SandboxCommand::Fault(args) => fault::run(&args, &place, session),
         SandboxCommand::Node(args) => node::run(args, &place, session),
         SandboxCommand::Supervise(args) => supervise::run(&args, &place, session),
     }

@@ -126,14 +126,20 @@ fn name(index: usize) -> String {
     if index == 0 { format!("{CLUSTER}-cp-0") } else { format!("{CLUSTER}-worker-{}", index - 1) }
 }
 
-async fn client(kubeconfig: Kubeconfig) -> Result<Client> {
+pub(crate) async fn client(kubeconfig: Kubeconfig) -> Result<Client> {
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     Ok(Client::try_from(config)?)
 }
 
 async fn request(machines: &Api<MachineRequest>, index: usize, config: Option<Secret>) -> Result<()> {
+    machines.create(&PostParams::default(), &machine_request(index, config)?).await?;
+    Ok(())
+}
+
+/// The first is a control plane, the others are workers.
+pub(crate) fn machine_request(index: usize, config: Option<Secret>) -> Result<MachineRequest> {
     let role = if index == 0 { "control-plane" } else { "worker" };
-    let object: MachineRequest = serde_json::from_value(json!({
+    Ok(serde_json::from_value(json!({
         "apiVersion": "butler.butlerlabs.dev/v1alpha1", "kind": "MachineRequest",
         "metadata": {"name": name(index)},
         "spec": {
@@ -141,9 +147,7 @@ async fn request(machines: &Api<MachineRequest>, index: usize, config: Option<Se
             "cpu": 4, "memoryMB": 8192, "diskGB": 40,
             "userData": config.as_ref().map(Secret::expose),
         },
-    }))?;
-    machines.create(&PostParams::default(), &object).await?;
-    Ok(())
+    }))?)
 }
 
 async fn address(machines: &Api<MachineRequest>, index: usize) -> Result<String> {

@@ -105,17 +105,27 @@ async fn load(client: &Client) -> Result<()> {
     let names = crds::apply(client, false).await?;
     crds::established(client, &names, Duration::from_secs(60)).await?;
     for size in SIZES {
-        let namespace = format!("bench-{size}");
-        let object: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace}}))?;
-        Api::all(client.clone()).create(&PostParams::default(), &object).await?;
-        let clusters: Api<TenantCluster> = Api::namespaced(client.clone(), &namespace);
-        stream::iter(0..size)
-            .map(|index| create(clusters.clone(), index))
-            .buffer_unordered(WRITERS)
-            .try_collect::<()>()
-            .await?;
+        fill_namespace(client, &format!("bench-{size}"), size).await?;
     }
     Ok(())
+}
+
+/// Installs the API and fills one namespace.
+pub(crate) async fn fill(client: &Client, namespace: &str, size: usize) -> Result<()> {
+    let names = crds::apply(client, false).await?;
+    crds::established(client, &names, Duration::from_secs(60)).await?;
+    fill_namespace(client, namespace, size).await
+}
+
+async fn fill_namespace(client: &Client, namespace: &str, size: usize) -> Result<()> {
+    let object: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace}}))?;
+    Api::all(client.clone()).create(&PostParams::default(), &object).await?;
+    let clusters: Api<TenantCluster> = Api::namespaced(client.clone(), namespace);
+    stream::iter(0..size)
+        .map(|index| create(clusters.clone(), index))
+        .buffer_unordered(WRITERS)
+        .try_collect::<()>()
+        .await
 }
 
 /// A cluster as a controller leaves it: spec, status and conditions filled.

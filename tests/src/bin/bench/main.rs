@@ -3,10 +3,12 @@
 //!
 //! One file per subject; each returns rows. `bench NAME` runs one subject only.
 
+mod bootstrap;
 mod cost;
 mod fleet;
 mod lists;
 mod sandbox;
+mod screen;
 mod start;
 mod table;
 
@@ -21,7 +23,9 @@ const SUBJECTS: &[Subject] = &[
     ("start", start::measure),
     ("lists", lists::measure),
     ("sandbox", sandbox::measure),
+    ("bootstrap", bootstrap::measure),
     ("fleet", fleet::measure),
+    ("screen", screen::measure),
 ];
 
 fn main() -> Result<()> {

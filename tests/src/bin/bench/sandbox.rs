@@ -61,20 +61,21 @@ impl Sandbox {
         Ok(Self { butleradm: programs.butleradm.clone(), home: tempfile::tempdir()? })
     }
 
-    pub(crate) fn butleradm(&self, args: &[&str]) -> Result<String> {
+    /// `butleradm …` in this home, with the parts of the cache, found as a person's would be.
+    pub(crate) fn command(&self, args: &[&str]) -> Result<Command> {
         let tools = butler_tests::part("etcd")?;
         let tools = tools.ancestors().nth(2).context("etcd has no home")?;
-        // The parts of the cache, found as a person's would be.
         let link = self.home.path().join("tools");
         if !link.exists() {
             std::os::unix::fs::symlink(tools, &link)?;
         }
-        let output = Command::new(&self.butleradm)
-            .args(args)
-            .env("BUTLER_HOME", self.home.path())
-            .stderr(Stdio::inherit())
-            .stdin(Stdio::null())
-            .output()?;
+        let mut command = Command::new(&self.butleradm);
+        command.args(args).env("BUTLER_HOME", self.home.path()).stdin(Stdio::null());
+        Ok(command)
+    }
+
+    pub(crate) fn butleradm(&self, args: &[&str]) -> Result<String> {
+        let output = self.command(args)?.stderr(Stdio::inherit()).output()?;
         ensure!(output.status.success(), "butleradm {} ended with {}", args.join(" "), output.status);
         Ok(String::from_utf8(output.stdout)?)
     }

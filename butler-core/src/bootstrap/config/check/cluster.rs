@@ -140,6 +140,15 @@ pub(super) fn addons(check: &mut Check<'_, '_>) {
         };
         check.warning(OLD_POOL, message, advice);
     }
+    for (block, installed) in [("ingress", "traefik"), ("controlPlaneProvider", "steward")] {
+        let path = format!("addons.{block}.type");
+        let is_on = check.root.flag(&format!("addons.{block}.enabled")) != Some(false);
+        if let Some(kind) = check.root.text(&path).filter(|kind| is_on && ![installed, "none"].contains(kind))
+        {
+            let message = format!("`{path}: {kind}` is not installed by this version");
+            check.error(&path, message, format!("write `{installed}`, or `none` and install it yourself"));
+        }
+    }
     const IMAGE: &str = "addons.butlerController.image";
     if let Some((_, Some(tag))) = check.root.text(IMAGE).map(split_image)
         && let Some(version) = check.root.text("addons.butlerController.version")

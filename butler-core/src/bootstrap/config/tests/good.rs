@@ -232,10 +232,11 @@ addons:
   loadBalancer: {{type: metallb, addressPool: 192.168.7.10-192.168.7.20}}
   controlPlaneHA: {{type: none, version: v0.8.9}}
   certManager: {{enabled: true, version: v1.16.3}}
-  ingress: {{enabled: true, type: nginx, version: 4.0.0}}
-  controlPlaneProvider: {{enabled: true, type: kamaji, version: 1.0.0}}
+  ingress: {{enabled: true, type: traefik, version: 4.0.0}}
+  controlPlaneProvider: {{enabled: true, type: steward, version: 1.0.0}}
   capi: {{enabled: true, version: v1.9.5}}
   butlerController: {{enabled: true, version: v2, image: registry.example.org/butler}}
+  catalog: {{enabled: false}}
   console:
     enabled: true
     version: 0.14.2
@@ -288,6 +289,19 @@ const FULL: [(&str, &str); 6] = [
         "{serviceAccountKeyPath: k, projectID: p, region: r, zone: z, network: n, subnetwork: s, machineType: m, imageProject: p, imageFamily: f, image: i, serviceAccount: a, tags: [t]}",
     ),
 ];
+
+#[test]
+fn a_mirror_is_an_address_or_a_directory_beside_the_file() {
+    let mirror = |text: &str| {
+        let config = read_text(&format!("{MINIMAL}charts: {{mirror: '{text}'}}\n")).unwrap().config;
+        config.charts.mirror.unwrap()
+    };
+    for kept in ["https://charts.example.org/x", "oci://registry.example.org/charts", "/srv/charts"] {
+        assert_eq!(mirror(kept), kept);
+    }
+    assert_eq!(mirror("charts"), "/srv/site/charts");
+    assert_eq!(mirror("~/charts"), "/home/me/charts");
+}
 
 #[test]
 fn no_key_is_accepted_and_then_forgotten() {
@@ -344,7 +358,8 @@ fn every_value_of_a_full_file_arrives() {
         "10.9.9.9 e",
         "Enforced",
         "Elastic",
-        "Kamaji",
+        "Steward",
+        "Traefik",
         "Flux",
         "minor: 34, patch: 3",
     ] {

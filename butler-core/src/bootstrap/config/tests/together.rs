@@ -32,6 +32,17 @@ use super::*;
     "providerNetwork: {mode: cloud, subnet: 10.244.8.0/24}\nproviderConfig:",
     "error 10:40: `providerNetwork.subnet` 10.244.8.0-10.244.8.255 lies in `network.podCIDR` 10.244.0.0-10.244.255.255 [choose another one, or another `network.podCIDR`]"
 )]
+// What this version does not install.
+#[case(
+    "providerConfig:",
+    "addons: {ingress: {type: nginx}}\nproviderConfig:",
+    "error 10:26: `addons.ingress.type: nginx` is not installed by this version [write `traefik`, or `none` and install it yourself]"
+)]
+#[case(
+    "providerConfig:",
+    "addons: {controlPlaneProvider: {type: kamaji}}\nproviderConfig:",
+    "error 10:39: `addons.controlPlaneProvider.type: kamaji` is not installed by this version [write `steward`, or `none` and install it yourself]"
+)]
 // VIP and pool.
 #[case(
     "vip: 172.20.8.20",
@@ -213,13 +224,13 @@ fn fields_must_go_together(#[case] old: &str, #[case] new: &str, #[case] expecte
     "aws",
     "    subnetID: subnet-0123456789abcdef0\n",
     "",
-    "error 14:3: `providerConfig.aws.subnetID` is missing: the load balancer of `ha` needs it [add `subnetID:`]"
+    "error 16:3: `providerConfig.aws.subnetID` is missing: the load balancer of `ha` needs it [add `subnetID:`]"
 )]
 #[case(
     "aws",
     "    region",
     "    ami: ami-1\n    region",
-    "error 17:5: `providerConfig.aws.ami` is not supported: the image follows from `talos.version` and `talos.schematic` [remove it]"
+    "error 19:5: `providerConfig.aws.ami` is not supported: the image follows from `talos.version` and `talos.schematic` [remove it]"
 )]
 #[case(
     "aws",
@@ -231,7 +242,7 @@ fn fields_must_go_together(#[case] old: &str, #[case] new: &str, #[case] expecte
     "azure",
     "vnetName: vnet-butler",
     "vnetName: rg/vnet-butler",
-    "error 20:15: `providerConfig.azure.vnetName` must be a name without the path to it, not `rg/vnet-butler` [write `vnet-butler`]"
+    "error 22:15: `providerConfig.azure.vnetName` must be a name without the path to it, not `rg/vnet-butler` [write `vnet-butler`]"
 )]
 #[case(
     "gcp",
@@ -243,7 +254,7 @@ fn fields_must_go_together(#[case] old: &str, #[case] new: &str, #[case] expecte
     "gcp",
     "    serviceAccountKeyPath: ~/.butler/gcp-sa.json   # mode 0600\n",
     "",
-    "error 14:3: `providerConfig.gcp.serviceAccountKeyPath` is missing [add `serviceAccountKeyPath:` with the path of the file]"
+    "error 16:3: `providerConfig.gcp.serviceAccountKeyPath` is missing [add `serviceAccountKeyPath:` with the path of the file]"
 )]
 #[case(
     "harvester",
@@ -255,13 +266,13 @@ fn fields_must_go_together(#[case] old: &str, #[case] new: &str, #[case] expecte
     "proxmox",
     "    tokenSecret: {file: ~/.butler/pve-token}   # mode 0600\n",
     "",
-    "error 17:3: `providerConfig.proxmox.tokenSecret` is missing: `token` is of no use without it [add `tokenSecret:`]"
+    "error 19:3: `providerConfig.proxmox.tokenSecret` is missing: `token` is of no use without it [add `tokenSecret:`]"
 )]
 #[case(
     "proxmox",
     "vmidEnd: 760",
     "vmidEnd: 699",
-    "error 27:14: `vmidEnd` 699 comes before `vmidStart` 700 [swap them]"
+    "error 29:14: `vmidEnd` 699 comes before `vmidStart` 700 [swap them]"
 )]
 #[case(
     "local",
@@ -273,7 +284,7 @@ fn fields_must_go_together(#[case] old: &str, #[case] new: &str, #[case] expecte
     "local",
     "providerConfig:",
     "bootstrapCluster: {runtime: process}\nproviderConfig:",
-    "error 13:29: provider `local` needs runtime `kind`: that cluster is the management cluster [write `kind`, or use provider `sandbox`]"
+    "error 26:29: provider `local` needs runtime `kind`: that cluster is the management cluster [write `kind`, or use provider `sandbox`]"
 )]
 #[case(
     "sandbox",

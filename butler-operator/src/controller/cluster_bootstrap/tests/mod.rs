@@ -12,6 +12,7 @@ use butler_core::{
         names::finalizers,
     },
     bootstrap::addons::{AddonAction, AddonStep},
+    error::Code,
 };
 use jiff::Timestamp;
 use rstest::rstest;
@@ -21,7 +22,7 @@ use super::{
     decide::{Decision, Fact, Step, Trouble, View, decide},
     wanted,
 };
-use crate::controller::Next;
+use crate::controller::{Next, Timing};
 
 const START: i64 = 1_000_000;
 
@@ -202,6 +203,7 @@ impl Case {
             requests: &self.requests(),
             balancer: balancer.as_ref(),
             addons: &addons(),
+            timing: Timing::default(),
             now: Timestamp::from_second(self.now).unwrap(),
         };
         decide(&view, fact)
@@ -222,11 +224,11 @@ fn addons() -> Vec<AddonStep> {
 }
 
 fn slow() -> Trouble {
-    Trouble { passes: true, text: "slow".into() }
+    Trouble { passes: true, code: Code::NodeUnreachable, text: "slow".into() }
 }
 
 fn fatal() -> Trouble {
-    Trouble { passes: false, text: "refused".into() }
+    Trouble { passes: false, code: Code::NodeConfigRefused, text: "refused".into() }
 }
 
 /// What became of the configuration of the three machines.
@@ -321,8 +323,17 @@ const AGAIN: Step = Step::Done(Next::Retry("transient"));
     Case::metal().phase("ConfiguringTalos").after(600), configured([Ok(()), Err(slow()), Ok(())]),
     "ConfiguringTalos", AGAIN)]
 #[case::one_is_too_slow(
-    Case::metal().phase("ConfiguringTalos").after(601), configured([Ok(()), Err(slow()), Ok(())]),
+    Case::metal().phase("ConfiguringTalos").configured(&[0, 2]).after(601), configured([Ok(()), Err(slow()), Ok(())]),
     "Failed TalosConfigurationFailed: not done within 10 min: machine `m-cp-1`: slow", WAIT)]
+#[case::others_got_further_so_there_is_more_time(
+    Case::metal().phase("ConfiguringTalos").configured(&[0]).after(9999), configured([Ok(()), Err(slow()), Ok(())]),
+    "ConfiguringTalos", AGAIN)]
+#[case::an_address_changed_before_anything_was_configured(
+    Case::metal().phase("ConfiguringTalos").all_run(), configured([Err(slow()), Err(slow()), Err(slow())]),
+    "ProvisioningMachines", AT_ONCE)]
+#[case::an_address_changed_too_late(
+    Case::metal().phase("ConfiguringTalos").all_run().configured(&[0]), configured([Ok(()), Err(slow()), Err(slow())]),
+    "ConfiguringTalos", AGAIN)]
 #[case::one_refuses(
     Case::metal().phase("ConfiguringTalos"), configured([Ok(()), Ok(()), Err(fatal())]),
     "Failed TalosConfigurationFailed: machine `m-worker-0`: refused", WAIT)]
@@ -424,10 +435,13 @@ fn decisions(#[case] case: Case, #[case] fact: Fact, #[case] status: &str, #[cas
     "TalosConfigured", "False/Reconciling: machines get their configuration")]
 #[case::slow_machine(
     Case::metal().phase("ConfiguringTalos"), configured([Ok(()), Err(slow()), Ok(())]),
-    "TalosConfigured", "False/Reconciling: machine `m-cp-1`: slow")]
+    "TalosConfigured", "False/NodeUnreachable: machine `m-cp-1`: slow")]
 #[case::refusing_machine(
     Case::metal().phase("ConfiguringTalos"), configured([Ok(()), Ok(()), Err(fatal())]),
     "Ready", "False/TalosConfigurationFailed: machine `m-worker-0`: refused")]
+#[case::code_of_a_refusal(
+    Case::metal().phase("ConfiguringTalos"), configured([Ok(()), Ok(()), Err(fatal())]),
+    "TalosConfigured", "False/NodeConfigRefused: machine `m-worker-0`: refused")]
 #[case::addon_is_next(
     Case::metal().phase("InstallingAddons"), installed("cni", Ok(())),
     "AddonsInstalled", "False/Reconciling: installing EXTRA")]
@@ -435,7 +449,7 @@ fn decisions(#[case] case: Case, #[case] fact: Fact, #[case] status: &str, #[cas
     Case::metal().phase("InstallingAddons"), installed("cni", Ok(())), "Addon-cni", "True/Ready: ")]
 #[case::addon_slow(
     Case::metal().phase("InstallingAddons"), installed("cni", Err(slow())),
-    "Addon-cni", "False/Reconciling: CNI: slow")]
+    "Addon-cni", "False/NodeUnreachable: CNI: slow")]
 #[case::addon_passed_over(
     Case::metal().phase("InstallingAddons"), installed("extra", Err(slow())),
     "Addon-extra", "False/Failed: passed over, the cluster works without it: EXTRA: slow")]

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use butler_core::{
-    pki::{CertificateInfo, Issued, KeyKind, Leaf, PrivateKey, Request, Usage},
+    pki::{CertificateInfo, Issued, KeyKind, Leaf, PrivateKey, Request, Usage, valid_from},
     redact::Secret,
 };
 use jiff::SignedDuration;
@@ -86,7 +86,7 @@ fn sign(node: &Node, config: &Config) -> Result<Issued, String> {
         organization: Some("system:nodes".to_owned()),
         names: Vec::new(),
         usage: Usage::Client,
-        not_before: node.machine.clock.now() - SignedDuration::from_secs(10),
+        not_before: valid_from(node.machine.clock.now()),
         life: LIFE,
     });
     issued.map_err(|error| full(&error))

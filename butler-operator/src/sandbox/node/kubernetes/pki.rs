@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use butler_core::{
-    pki::{Authority, Issued, Leaf, PkiError, PrivateKey, Usage},
+    pki::{Authority, Issued, Leaf, PkiError, PrivateKey, Usage, valid_from},
     redact::Secret,
 };
 use jiff::SignedDuration;
@@ -60,7 +60,7 @@ pub(super) fn write(node: &Node, config: &Config) -> Result<(), String> {
                 organization: group.map(str::to_owned),
                 names,
                 usage,
-                not_before: node.machine.clock.now() - SignedDuration::from_secs(10),
+                not_before: valid_from(node.machine.clock.now()),
                 life: LIFE,
             })
             .map_err(words)

@@ -1,11 +1,12 @@
 //! `sandbox node fault`: what should go wrong with a machine.
 
-use butler_core::error::Code;
 use butler_operator::sandbox::{
-    Place, SandboxError, faults::Faults, machine::MachineDir, supervisor::log_files,
+    Place, SandboxError, faults::Faults, machine::MachineDir, place::check_name, supervisor::log_files,
 };
-use butler_term::{CommandError, CommandResult, run::Session};
+use butler_term::{CommandResult, run::Session};
 use clap::Args;
+
+use super::super::fault::ChangeArgs;
 
 /// Show or set what goes wrong with a machine on purpose
 ///
@@ -16,29 +17,28 @@ use clap::Args;
 #[command(after_help = "Examples:
   butleradm sandbox node fault worker-0
   butleradm sandbox node fault worker-0 --set slowBootSeconds=20 --set refusesConfig='no, thank you'
+  butleradm sandbox node fault mgmt-cp-0 --ahead --set neverBoots=true --name mgmt
   butleradm sandbox node fault worker-0 --clear")]
 pub(crate) struct FaultArgs {
     /// Name of the machine
-    #[arg(value_name = "NAME", add = super::super::machines())]
+    #[arg(value_name = "NAME", value_parser = check_name, add = super::super::machines())]
     machine: String,
 
-    /// Set a fault; can be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
-    set: Vec<(String, String)>,
+    #[command(flatten)]
+    change: ChangeArgs,
 
-    /// Remove the faults that are set, before any --set
+    /// The machine is not there yet; every machine of that name will be made with these faults
     #[arg(long)]
-    clear: bool,
-}
-
-fn pair(text: &str) -> Result<(String, String), &'static str> {
-    let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
-    pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or("it has the form KEY=VALUE")
+    ahead: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &FaultArgs, place: &Place, session: &Session) -> CommandResult {
     let machine = &args.machine;
+    let whose = format!("machine `{machine}`");
+    if args.ahead {
+        return args.change.apply::<Faults>(&whose, &place.faults_ahead(machine), session);
+    }
     if place.machine_file(machine).is_none() {
         let known = log_files(place).into_iter().map(|(name, _)| name);
         let known = known.filter(|name| place.machine_file(name).is_some());
@@ -50,25 +50,5 @@ pub(crate) fn run(args: &FaultArgs, place: &Place, session: &Session) -> Command
         return Err(error.into());
     }
     let path = MachineDir(place.machines().join(machine)).faults_file();
-    let mut faults = match Faults::read(&path) {
-        // What cannot be read can still be cleared.
-        Err(_) if args.clear => Faults::default(),
-        Err(error) => {
-            let message = format!("cannot read the faults of machine `{machine}`");
-            return Err(CommandError::new(Code::FaultUnknown, message).caused_by(&error));
-        }
-        Ok(_) if args.clear => Faults::default(),
-        Ok(faults) => faults,
-    };
-    for (name, value) in &args.set {
-        faults = faults.with(name, value)?;
-    }
-    if args.clear || !args.set.is_empty() {
-        faults.write(&path)?;
-    }
-    let set: String = faults.set().into_iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-    if set.is_empty() {
-        session.ui.status(format_args!("machine `{machine}` has no faults"));
-    }
-    session.ui.text(&set)
+    args.change.apply::<Faults>(&whose, &path, session)
 }

@@ -4,7 +4,7 @@ use butler_operator::{
     driver::{Role, sandbox::SandboxDriver},
     sandbox::{
         Place,
-        faults::Faults,
+        faults::{Faults, Scripted},
         host::wire::{NodeStatus, StateBody},
         machine::MachineDir,
         supervisor::{holder, log_files},
