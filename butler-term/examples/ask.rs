@@ -28,6 +28,7 @@ mod screen {
         tui::{
             App, Effect, Event, KeyCode, KeyModifiers, Mail, Msg, Worker,
             event_loop::{self, Context},
+            input::Input,
             terminal::Owned,
         },
     };

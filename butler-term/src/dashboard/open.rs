@@ -26,6 +26,7 @@ use crate::{
     tui::{
         Fault, Keymap, Mail, Theme, Worker,
         event_loop::{self, Context},
+        input::Input,
         terminal::Owned,
         theme::Palette,
     },
