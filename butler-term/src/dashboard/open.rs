@@ -112,8 +112,7 @@ pub fn open(opening: Opening<'_>, session: &Session) -> CommandResult<Closed> {
         let mut screen = Owned::take(&session.environment, mouse)?;
         let context = Context { inbox, environment: &session.environment };
         dashboard.begin().into_iter().for_each(|effect| feeds.start(effect));
-        event_loop::run(&mut dashboard, &mut screen, Input::new, context, |effect| feeds.start(effect))
-            .await
+        event_loop::run(&mut dashboard, &mut screen, Input::new, context, |effect| feeds.start(effect)).await
     })?;
     Ok(dashboard.closed())
 }
