@@ -24,7 +24,17 @@ pub struct Pty {
     keyboard: Box<dyn Write + Send>,
     child: Box<dyn portable_pty::Child + Send + Sync>,
     group: Pid,
-    terminal: Arc<(Mutex<Parser>, Condvar)>,
+    terminal: Arc<(Mutex<Shown>, Condvar)>,
+}
+
+/// How long what an ended program wrote is waited for: its children may keep the terminal open.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// What was written to the terminal so far.
+struct Shown {
+    parser: Parser,
+    /// Everybody has closed it, and everything was read.
+    closed: bool,
 }
 
 impl Pty {
@@ -46,7 +56,10 @@ impl Pty {
         drop(pair.slave);
         let pid = child.process_id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let (rows, columns) = cells(columns, rows)?;
-        let terminal = Arc::new((Mutex::new(Parser::new(rows, columns, 0)), Condvar::new()));
+        let terminal = Arc::new((
+            Mutex::new(Shown { parser: Parser::new(rows, columns, 0), closed: false }),
+            Condvar::new(),
+        ));
         read_into(terminal.clone(), pair.master.try_clone_reader()?);
         Ok(Self {
             keyboard: pair.master.take_writer()?,
@@ -65,7 +78,7 @@ impl Pty {
 
     /// What is on the screen, without trailing blanks.
     pub fn screen(&self) -> String {
-        self.lock().screen().contents()
+        self.lock().parser.screen().contents()
     }
 
     /// Waits until the screen shows `text`.
@@ -75,14 +88,17 @@ impl Pty {
 
     /// Waits until the screen is as wanted.
     pub fn wait_until(&self, what: &str, limit: Duration, wanted: impl Fn(&str) -> bool) -> Result<()> {
-        let missing = |parser: &mut Parser| !wanted(&parser.screen().contents());
-        let (parser, waited) = self
+        let missing = |shown: &mut Shown| !wanted(&shown.parser.screen().contents());
+        let (shown, waited) = self
             .terminal
             .1
             .wait_timeout_while(self.lock(), limit, missing)
             .unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
-            bail!("waited in vain for {what} ({limit:?}); the screen is\n{}", parser.screen().contents());
+            bail!(
+                "waited in vain for {what} ({limit:?}); the screen is\n{}",
+                shown.parser.screen().contents()
+            );
         }
         Ok(())
     }
@@ -90,7 +106,7 @@ impl Pty {
     /// Changes the size; the program is told by SIGWINCH.
     pub fn resize(&self, columns: u16, rows: u16) -> Result<()> {
         let (height, width) = cells(columns, rows)?;
-        self.lock().set_size(height, width);
+        self.lock().parser.set_size(height, width);
         self.master.resize(size(columns, rows))
     }
 
@@ -106,7 +122,7 @@ impl Pty {
 
     /// True while a program shows a screen of its own instead of the scrolling one.
     pub fn has_own_screen(&self) -> bool {
-        self.lock().screen().alternate_screen()
+        self.lock().parser.screen().alternate_screen()
     }
 
     /// True when the terminal is as a shell wants it: letters are echoed, lines are edited, the cursor is
@@ -114,18 +130,21 @@ impl Pty {
     pub fn is_sane(&self) -> bool {
         let modes = self.master.get_termios().map(|termios| termios.local_flags);
         let cooked = LocalFlags::ECHO | LocalFlags::ICANON | LocalFlags::ISIG;
-        let parser = self.lock();
+        let shown = self.lock();
+        let screen = shown.parser.screen();
         modes.is_some_and(|modes| modes.contains(cooked))
-            && !parser.screen().alternate_screen()
-            && !parser.screen().hide_cursor()
-            && !parser.screen().bracketed_paste()
+            && !screen.alternate_screen()
+            && !screen.hide_cursor()
+            && !screen.bracketed_paste()
     }
 
-    /// Waits until the program ends.
+    /// Waits until the program ends, and until its last words are on the screen.
     pub fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
         let end = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait()? {
+                let open = |shown: &mut Shown| !shown.closed;
+                drop(self.terminal.1.wait_timeout_while(self.lock(), DRAIN, open));
                 return Ok(status);
             }
             if Instant::now() > end {
@@ -135,7 +154,7 @@ impl Pty {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Parser> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Shown> {
         self.terminal.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,14 +169,18 @@ impl Drop for Pty {
     }
 }
 
-fn read_into(terminal: Arc<(Mutex<Parser>, Condvar)>, mut output: Box<dyn Read + Send>) {
+fn read_into(terminal: Arc<(Mutex<Shown>, Condvar)>, mut output: Box<dyn Read + Send>) {
     std::thread::spawn(move || {
+        let tell = |change: &mut dyn FnMut(&mut Shown)| {
+            change(&mut terminal.0.lock().unwrap_or_else(PoisonError::into_inner));
+            terminal.1.notify_all();
+        };
         let mut buffer = [0; 8192];
         // The read fails when the last program has closed the terminal.
         while let Ok(count @ 1..) = output.read(&mut buffer) {
-            terminal.0.lock().unwrap_or_else(PoisonError::into_inner).process(&buffer[..count]);
-            terminal.1.notify_all();
+            tell(&mut |shown| shown.parser.process(&buffer[..count]));
         }
+        tell(&mut |shown| shown.closed = true);
     });
 }
 
