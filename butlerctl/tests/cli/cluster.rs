@@ -308,6 +308,7 @@ async fn the_namespace_comes_from_flag_team_variable_or_default() -> Result<()> 
 
     hint: list without a name to see what is there
     hint: add -n NAMESPACE or -A
+    hint: butlerctl cluster list -A
     "#);
     Ok(())
 }
