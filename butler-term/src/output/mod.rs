@@ -16,7 +16,7 @@ use crate::{CommandError, CommandResult};
 
 pub use conditions::conditions;
 pub use table::{Cell, Table, age};
-pub use text::one_line;
+pub use text::{counted, one_line};
 
 /// The value of `-o`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

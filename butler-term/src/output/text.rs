@@ -33,6 +33,11 @@ fn is_command(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// How many there are of something: `1 machine`, `2 machines`.
+pub fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// Cuts a text to so many columns; a cut shows as `…`.
 pub(crate) fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {

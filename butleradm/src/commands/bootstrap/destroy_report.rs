@@ -6,7 +6,7 @@ use butler_core::{
 };
 use butler_operator::bootstrap::{Destroyed, Item, Survey};
 use butler_term::{
-    output::{Cell, Render, Table, View, age},
+    output::{Cell, Render, Table, View, age, counted},
     run::Session,
 };
 use serde::Serialize;
@@ -61,10 +61,10 @@ impl DestroyReport {
             session.ui.status(format_args!("looked again: {place}: none"));
         }
         session.ui.status(format_args!(
-            "cluster `{cluster}` is gone: {} machines, {} load balancers; nothing with the mark of run \
+            "cluster `{cluster}` is gone: {}, {}; nothing with the mark of run \
              `{run_id}` is left",
-            machines.len(),
-            load_balancers.len(),
+            counted(machines.len(), "machine"),
+            counted(load_balancers.len(), "load balancer"),
         ));
     }
 }

@@ -15,7 +15,7 @@ use butler_term::{
     CommandResult,
     args::OutputArgs,
     complete,
-    output::{Render, Table, View},
+    output::{Render, Table, View, counted},
     run::Session,
 };
 use clap::{Args, ValueHint};
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &RepairArgs, session: &Session) -> CommandResult {
     }
     ui.status(format_args!("the journal `{}` is damaged:", dir.journal().display()));
     repair.damage.iter().for_each(|line| ui.status(format_args!("  {line}")));
-    ui.status(format_args!("{} records are kept; it is assumed that:", repair.kept));
+    ui.status(format_args!("kept {}; it is assumed that:", counted(repair.kept, "record")));
     repair.assumed.iter().for_each(|line| ui.status(format_args!("  {line}")));
     let facts = if repair.needs_facts { Some(facts(&dir, &found.events, args, session)?) } else { None };
     let mut report = Report { run: dir.id().to_string(), repair, copy: None };

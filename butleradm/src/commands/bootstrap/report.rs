@@ -8,7 +8,7 @@ use butler_core::{
     event::{Outcome, elapsed},
 };
 use butler_term::{
-    output::{Cell, Render, Table, View, age, one_line},
+    output::{Cell, Render, Table, View, age, counted, one_line},
     theme,
 };
 use jiff::Timestamp;
@@ -108,7 +108,7 @@ impl StatusReport {
             (None, None) => {}
         }
         if state.lost > 0 {
-            line("Lost", format!("{} records, when the journal was damaged", state.lost));
+            line("Lost", format!("{}, when the journal was damaged", counted(state.lost as usize, "record")));
         }
         line("Directory", self.directory.clone());
         text

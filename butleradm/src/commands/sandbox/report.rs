@@ -9,7 +9,7 @@ use butler_operator::sandbox::{
     },
 };
 use butler_term::{
-    output::{Cell, Render, Table, View, age},
+    output::{Cell, Render, Table, View, age, counted},
     theme,
 };
 use jiff::Timestamp;
@@ -75,8 +75,7 @@ impl StatusReport {
         let network = self.network.as_ref().map(|network| format!(", {network}")).unwrap_or_default();
         let stored = match self.stored_machines.len() {
             0 => String::new(),
-            1 => ", 1 machine on disk".to_owned(),
-            count => format!(", {count} machines on disk"),
+            count => format!(", {} on disk", counted(count, "machine")),
         };
         format!("sandbox {}: {style}{word}{style:#}{network}{stored}\n", self.name)
     }

@@ -7,7 +7,7 @@ use butler_operator::sandbox::{
     Place,
     supervisor::{holder, remove},
 };
-use butler_term::{CommandError, CommandResult, run::Session};
+use butler_term::{CommandError, CommandResult, output::counted, run::Session};
 use clap::Args;
 
 use super::down::stop;
@@ -41,7 +41,8 @@ pub(crate) fn run(args: &ResetArgs, place: &Place, session: &Session) -> Command
         place.machines().read_dir().map_or(0, |entries| entries.flatten().filter(is_machine).count());
     let running = if holder(place).is_some() { "running" } else { "stopped" };
     session.ui.status(format_args!(
-        "sandbox `{name}` ({running}) with {machines} machines, {} MiB in {}",
+        "sandbox `{name}` ({running}) with {}, {} MiB in {}",
+        counted(machines, "machine"),
         size(place.dir()) >> 20,
         place.dir().display(),
     ));

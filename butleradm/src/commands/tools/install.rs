@@ -3,6 +3,7 @@
 use butler_operator::parts::{self, Origin, Part, Parts};
 use butler_term::{
     CommandResult,
+    output::counted,
     report::{self, EventArgs},
     run::Session,
 };
@@ -34,14 +35,10 @@ pub(crate) fn run(args: InstallArgs, parts: &Parts, session: &Session) -> Comman
     let count = |origin| installed.iter().filter(|installed| installed.origin == origin).count();
     session.ui.status(format_args!(
         "{} ready: {} found, {} downloaded, {} built",
-        plural(installed.len()),
+        counted(installed.len(), "program"),
         count(Origin::Present),
         count(Origin::Downloaded),
         count(Origin::Built),
     ));
     Ok(())
-}
-
-fn plural(count: usize) -> String {
-    if count == 1 { "1 program".to_owned() } else { format!("{count} programs") }
 }
