@@ -24,11 +24,13 @@ fn check(old: &PodStatus, new: &PodStatus) -> Result<(), TestCaseError> {
     prop_assert!(old.pod_ip.is_none() || old.pod_ip == new.pod_ip);
     prop_assert_eq!(&old.start_time, &new.start_time);
     let lists = [
-        (&old.init_container_statuses, &new.init_container_statuses),
-        (&old.container_statuses, &new.container_statuses),
+        (true, &old.init_container_statuses, &new.init_container_statuses),
+        (false, &old.container_statuses, &new.container_statuses),
     ];
-    for (old, new) in lists.into_iter().flat_map(|(old, new)| old.iter().flatten().zip(new.iter().flatten()))
-    {
+    let pairs = lists.into_iter().flat_map(|(init, old, new)| {
+        old.iter().flatten().zip(new.iter().flatten()).map(move |(old, new)| (init, old, new))
+    });
+    for (init, old, new) in pairs {
         prop_assert_eq!(&old.name, &new.name);
         prop_assert!(old.restart_count <= new.restart_count);
         prop_assert!(!container::has_started(old) || container::has_started(new), "it has been started");
@@ -38,7 +40,8 @@ fn check(old: &PodStatus, new: &PodStatus) -> Result<(), TestCaseError> {
         if let Some(end) = container::ended(new) {
             prop_assert!(end.started_at <= end.finished_at);
         }
-        prop_assert!(!new.ready || state.running.is_some() || new.restart_count == 0);
+        let did_its_work = container::ended(new).is_some_and(|end| end.exit_code == 0);
+        prop_assert!(!new.ready || state.running.is_some() || init && did_its_work, "ready without running");
     }
     let holds = |kind| holds(new.conditions.as_ref(), kind);
     prop_assert!(!holds("Ready") || holds("ContainersReady"));
