@@ -2,7 +2,7 @@
 
 use std::{error::Error, net::IpAddr, sync::OnceLock, time::Duration};
 
-use butler_core::error::ErrorKind;
+use butler_core::{bootstrap::config::without_user, error::ErrorKind};
 use reqwest::{Client, StatusCode, Url, redirect};
 use ring::digest;
 
@@ -25,7 +25,8 @@ pub(super) struct Fetcher {
 impl Fetcher {
     /// The body at an address, of at most `limit` bytes. `what` completes "cannot get …".
     pub(super) async fn get(&self, what: &str, url: &str, limit: usize) -> Result<Vec<u8>, AddonError> {
-        let failed = |kind, said: String| failure(&format!("{what} from `{url}`"), kind, said);
+        let place = without_user(url);
+        let failed = |kind, said: String| failure(&format!("{what} from `{place}`"), kind, said);
         let address = Url::parse(url).map_err(|error| failed(ErrorKind::Invalid, error.to_string()))?;
         if !is_protected(&address) {
             let said = "plain HTTP is only accepted on this computer's own addresses; use https://";
@@ -41,7 +42,7 @@ impl Fetcher {
         let mut answer = match sent {
             Ok(answer) => answer,
             Err(error) if error.is_connect() && !is_certificate(&error) => {
-                let what = format!("{what} from `{url}`");
+                let what = format!("{what} from `{place}`");
                 return Err(unresolved(&what, &address).await.unwrap_or_else(|| lost(error)));
             }
             Err(error) => return Err(lost(error)),

@@ -6,7 +6,10 @@ use std::{
 };
 
 use butler_core::{
-    bootstrap::addons::{ChartRelease, ChartSource},
+    bootstrap::{
+        addons::{ChartRelease, ChartSource},
+        config::without_user,
+    },
     error::ErrorKind,
     settings::home::write_private,
 };
@@ -130,7 +133,7 @@ pub(super) async fn download(
     dir: &Path,
 ) -> Result<PathBuf, AddonError> {
     let (name, version) = (&chart.chart, &chart.version);
-    let what = format!("chart `{name}` {version} from `{url}`");
+    let what = format!("chart `{name}` {version} from `{}`", without_user(url));
     let index = fetcher.get("the index", &format!("{url}/index.yaml"), INDEX_LIMIT).await?;
     let unreadable = |said: String| failure(&what, ErrorKind::Invalid, said);
     let index = std::str::from_utf8(&index).map_err(|_| unreadable("its index is not text".to_owned()))?;

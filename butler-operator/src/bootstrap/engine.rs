@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     BootstrapError, Machines,
+    console::{Console, console},
     follow::{Follower, Position},
     look::VIP_LIMIT,
     objects,
@@ -83,9 +84,12 @@ pub struct Made {
     pub talosconfig: Option<PathBuf>,
     /// Addresses of the control planes.
     pub control_planes: Vec<String>,
-    /// Where the console is, if it was installed.
+    /// Where the console is, if it was installed and its address is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub console: Option<String>,
+    /// Commands that lead to the console and to the password of its `admin`, if it was installed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub console_commands: Vec<String>,
 }
 
 impl Engine {
@@ -297,18 +301,6 @@ impl Engine {
         followed
     }
 
-    /// Where the console answers, if it was installed and has an address that is known.
-    fn console(&self) -> Option<String> {
-        self.addons.iter().find(|step| step.key == "butler-console")?;
-        if let ProviderSettings::Local(local) = &self.config.provider {
-            return Some(format!("http://localhost:{}", local.console_port));
-        }
-        let console = self.config.addons.console.as_ref()?;
-        let ingress = console.ingress.as_ref().filter(|ingress| ingress.enabled == Some(true))?;
-        let scheme = if ingress.tls == Some(true) { "https" } else { "http" };
-        Some(format!("{scheme}://{}", ingress.host.as_deref()?))
-    }
-
     /// Writes the files for the person.
     async fn save(
         &self,
@@ -331,13 +323,15 @@ impl Engine {
             .filter_map(|machine| machine.ip_address.clone())
             .collect();
         let home = self.machines.home.dir();
+        let Console { url, commands } = console(&self.config, &self.addons);
         let made = Made {
             cluster: cluster.clone(),
             endpoint: status.control_plane_endpoint.unwrap_or_default(),
             kubeconfig: home.join(format!("{cluster}-kubeconfig")),
             talosconfig: (!is_local).then(|| home.join(format!("{cluster}-talosconfig"))),
             control_planes,
-            console: self.console(),
+            console: url,
+            console_commands: commands,
         };
         let work = async {
             write_private(&made.kubeconfig, kubeconfig.expose().as_bytes())?;

@@ -3,7 +3,7 @@
 //! - [`engine`](Engine): one run: temporary control plane, controllers, credentials, end
 //! - `look`: what a plan sees of the world, without touching it
 //! - `follow`: what the ClusterBootstrap says, as events; `stall`: why it says nothing new
-//! - `survey`: what there is of a run
+//! - `survey`: what there is of a run; `console`: how a person gets to its console
 //! - `destroy`: removes it, and looks whether it is gone
 //! - [`sweep`]: what carries the mark of a run that nobody answers for
 //! - `recorded`: effects at the provider, written down before and after
@@ -12,6 +12,7 @@
 //! the run's id; the temporary control plane can be made again from the run's directory. So a new run and
 //! one that is taken up again go the same way.
 
+mod console;
 mod destroy;
 mod engine;
 mod error;

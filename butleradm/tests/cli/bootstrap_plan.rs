@@ -39,7 +39,7 @@ fn bootstrap_plan(env: &Env, config: &Path, args: &[&str]) -> Invocation {
 
 /// The plan of a configuration when nothing was looked at.
 fn planned(path: &Path) -> Result<Plan> {
-    let config = config::load(path, None, &Environment::of([("HOME", "/home/somebody")]))?.config;
+    let config = config::load(path, None, &Environment::of([("HOME", "/home/somebody")]))?.loaded.config;
     let addons = plan_addons(&AddonInput {
         bootstrap: objects::cluster_bootstrap(&config).spec,
         provider: objects::provider_config(&config, &objects::provider_name(&config)).spec,
@@ -363,5 +363,37 @@ fn a_configuration_that_is_wrong_is_told_as_validate_does() -> Result<()> {
     assert!(refused.stderr.starts_with("error[BTL-1210]"), "{refused}");
     let missing = bootstrap_plan(&env, Path::new("none.yaml"), &[]).run()?.failed_with(2)?;
     assert!(missing.stderr.contains("none.yaml"), "{missing}");
+    Ok(())
+}
+
+#[test]
+fn what_comes_through_a_pipe_is_all_of_it_and_belongs_here() -> Result<()> {
+    let env = Env::new()?;
+    let text = fs::read_to_string(example("sandbox"))?
+        .replace("certManager: {enabled: false}", "certManager: {enabled: true}")
+        + "charts: {mirror: charts}\n";
+    // A shell gives a pipe a name: <(decrypt bootstrap.yaml).
+    let piped =
+        bootstrap_plan(&env, Path::new("/dev/stdin"), &["-o", "json"]).stdin(&text).run()?.success()?;
+    let plan = Plan::from_json(&piped.stdout)?;
+    ensure!(plan.world.config_sha256 == World::of(text.as_bytes()).config_sha256, "{piped}");
+    let source = fs::canonicalize(env.work_dir())?.join("charts").display().to_string();
+    ensure!(plan.charts[0].source == source, "{:?}", plan.charts);
+    Ok(())
+}
+
+#[test]
+fn who_signs_in_at_a_mirror_is_in_no_plan() -> Result<()> {
+    let env = Env::new()?;
+    let path = env.work_dir().join("mirrored.yaml");
+    let text = fs::read_to_string(example("sandbox"))?
+        .replace("certManager: {enabled: false}", "certManager: {enabled: true}")
+        + "charts: {mirror: 'https://me:hunter2@charts.example.org/all'}\n";
+    fs::write(&path, text)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+    let shown = bootstrap_plan(&env, &path, &["--out", "plan.json", "-o", "json"]).run()?.success()?;
+    ensure!(shown.stdout.contains("https://charts.example.org/all"), "{shown}");
+    let written = fs::read_to_string(env.work_dir().join("plan.json"))?;
+    ensure!(!shown.to_string().contains("hunter2") && !written.contains("hunter2"), "{shown}");
     Ok(())
 }

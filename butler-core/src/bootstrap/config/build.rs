@@ -68,8 +68,10 @@ fn mirror(text: &str, absolute: impl Fn(&str) -> PathBuf) -> String {
 
 fn cluster(root: &Object, name: &str) -> Option<ClusterConfig> {
     let topology = defaults::topology(root);
-    let mut control_plane = pool(root.object("cluster.controlPlane")?)?;
-    let mut workers = root.object("cluster.workers").and_then(pool).filter(|pool| pool.replicas > 0);
+    let replicas = |path: &str| root.int32(path).unwrap_or(1);
+    let pool = |path: &str| pool(root.object(path)?, replicas(&format!("{path}.replicas")));
+    let mut control_plane = pool("cluster.controlPlane")?;
+    let mut workers = pool("cluster.workers").filter(|pool| pool.replicas > 0);
     if topology == Topology::SingleNode {
         control_plane.replicas = 1;
         workers = None;
@@ -77,12 +79,12 @@ fn cluster(root: &Object, name: &str) -> Option<ClusterConfig> {
     Some(ClusterConfig { name: name.to_owned(), topology, control_plane, workers })
 }
 
-fn pool(object: &Object) -> Option<NodePool> {
+fn pool(object: &Object, replicas: i32) -> Option<NodePool> {
     let disk = |disk: &Object| {
         Some(DiskSpec { size_gb: disk.int32("sizeGB")?, storage_class: disk.owned("storageClass") })
     };
     Some(NodePool {
-        replicas: object.int32("replicas")?,
+        replicas,
         cpu: object.int32("cpu")?,
         memory_mb: object.int32("memoryMB")?,
         disk_gb: object.int32("diskGB")?,

@@ -16,14 +16,17 @@ use crate::api::common::ProviderKind;
 pub(super) fn all(root: &Object, provider: &ProviderKind, findings: &mut Findings<'_>) {
     let mut check = Check { root, provider, findings };
     cluster::names(&mut check);
+    cluster::sizes(&mut check);
     cluster::topology(&mut check);
     cluster::versions(&mut check);
     cluster::addons(&mut check);
     cluster::exposure(&mut check);
     network::packets(&mut check);
+    network::unusable(&mut check);
     network::overlaps(&mut check);
     network::sizes(&mut check);
     network::vip(&mut check);
+    network::gateway(&mut check);
     pools::network_pool(&mut check);
     pools::provider_network(&mut check);
     provider::block(&mut check);

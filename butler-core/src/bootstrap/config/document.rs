@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Config, ProviderSettings, SecretSource};
+use super::{Config, ProviderSettings, SecretSource, format::without_user};
 
 /// Begins the names of environment variables that stand for what stood in clear.
 const STAND_IN: &str = "BUTLER_SECRET_";
@@ -57,14 +57,6 @@ impl Config {
         prune(&mut document);
         document
     }
-}
-
-/// An address without the name and password that may stand in it.
-fn without_user(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    format!("{scheme}://{host}{path}")
 }
 
 impl ProviderSettings {

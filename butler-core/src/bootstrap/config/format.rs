@@ -24,6 +24,8 @@ pub(super) enum Format {
     NamespacedName,
     /// An address of an API, with or without `https://`.
     Endpoint,
+    /// A place with charts: a directory, an `https://` address, an `oci://` prefix.
+    Mirror,
     /// A wildcard domain or host name.
     Host,
     /// A host name or address, such as a time server's.
@@ -63,6 +65,7 @@ impl Format {
                 text.split_once('/').is_some_and(|(namespace, name)| is_label(namespace) && is_name(name))
             }
             Self::Endpoint => is_endpoint(text),
+            Self::Mirror => is_mirror(text),
             Self::Host => is_name(text.strip_prefix("*.").unwrap_or(text)),
             Self::HostOrIp => is_name(&text.to_ascii_lowercase()) || text.parse::<IpAddr>().is_ok(),
             Self::HostAlias => {
@@ -83,6 +86,16 @@ impl Format {
         if fine { Ok(()) } else { Err(self.wrong(text)) }
     }
 
+    /// True when somebody's name or password stands before the host of an address.
+    pub(super) fn shows_user(self, text: &str) -> bool {
+        let rest = match (self, text.split_once("://")) {
+            (Self::Endpoint | Self::Mirror, Some((_, rest))) => rest,
+            (Self::Endpoint, None) => text,
+            _ => return false,
+        };
+        rest.split('/').next().is_some_and(|host| host.contains('@'))
+    }
+
     /// What the format is called in a message.
     pub(super) fn expected(self) -> &'static str {
         match self {
@@ -94,6 +107,7 @@ impl Format {
             Self::Version => "a version such as v1.12.1",
             Self::NamespacedName => "`namespace/name`",
             Self::Endpoint => "an address such as https://prism.example.org",
+            Self::Mirror => "a directory, an https:// address or an oci:// prefix",
             Self::Host => "a host name such as *.k8s.example.org",
             Self::HostOrIp => "a host name or an IP address",
             Self::HostAlias => "an address and a host name, such as `172.20.1.5 prism.example.org`",
@@ -118,7 +132,13 @@ impl Format {
             Self::BareName => Some("^[^/ ]+$"),
             Self::Interface => Some(r"^[A-Za-z0-9._-]{1,15}$"),
             Self::Uuid => Some("^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"),
-            Self::Any | Self::Ip | Self::Endpoint | Self::Host | Self::HostOrIp | Self::HostAlias => None,
+            Self::Any
+            | Self::Ip
+            | Self::Endpoint
+            | Self::Mirror
+            | Self::Host
+            | Self::HostOrIp
+            | Self::HostAlias => None,
         }
     }
 
@@ -177,6 +197,43 @@ fn is_endpoint(text: &str) -> bool {
     let (host, port) = rest.rsplit_once(':').unwrap_or((rest, "443"));
     let host = host.to_ascii_lowercase();
     (is_name(&host) || host.parse::<Ipv4Addr>().is_ok()) && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+/// Plain HTTP is only accepted on this computer, so another address of it would never be of use.
+fn is_mirror(text: &str) -> bool {
+    let fine = match text.split_once("://") {
+        None | Some(("file" | "oci" | "https", _)) => true,
+        Some(("http", rest)) => is_on_this_computer(rest),
+        Some(_) => false,
+    };
+    fine && is_line(text)
+}
+
+/// An address without the name and password that may stand in it.
+pub fn without_user(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
+
+/// True for the host of an address that nobody else can answer at.
+fn is_on_this_computer(rest: &str) -> bool {
+    let host = rest.split('/').next().unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name).trim_matches(['[', ']']);
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// True when what is sent to an API can be read on its way.
+pub(super) fn is_in_clear(endpoint: &str) -> bool {
+    endpoint.strip_prefix("http://").is_some_and(|rest| !is_on_this_computer(rest))
+}
+
+/// An API's address without its port, and the port.
+pub(super) fn split_port(endpoint: &str) -> (&str, Option<u16>) {
+    let trimmed = endpoint.trim_end_matches('/');
+    let port = trimmed.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    port.map_or((trimmed, None), |(host, port)| (host, Some(port)))
 }
 
 fn ipv4(text: &str) -> Result<(), Wrong> {
@@ -256,6 +313,10 @@ mod tests {
     #[case(Format::NamespacedName, "platform/vlan50", "vlan50", Some("default/vlan50"))]
     #[case(Format::Endpoint, "https://prism.example.org:9440/", "https://prism example", None)]
     #[case(Format::Endpoint, "10.1.2.3", "prism:99999", None)]
+    #[case(Format::Endpoint, "prism", "https://admin:pw@prism", None)]
+    #[case(Format::Mirror, "http://127.0.0.1:8080/m", "http://charts.example", None)]
+    #[case(Format::Mirror, "file:///srv/charts", "ftp://charts.example", None)]
+    #[case(Format::Mirror, "a@b/charts", "s3://charts", None)]
     #[case(Format::Host, "*.k8s.example.org", "*", None)]
     #[case(Format::HostOrIp, "Time.example.org", "time server", None)]
     #[case(Format::HostAlias, "10.0.0.1 Prism.example", "prism.example 10.0.0.1", None)]
@@ -277,6 +338,23 @@ mod tests {
         assert_eq!(refused.better.as_deref(), better);
         if let Some(better) = better {
             assert_eq!(format.check(better), Ok(()), "what is suggested is right itself");
+        }
+    }
+
+    #[test]
+    fn a_port_is_taken_off_an_endpoint() {
+        for (text, expected) in [
+            ("https://prism.example.org:9441/", ("https://prism.example.org", Some(9441))),
+            ("prism:9440", ("prism", Some(9440))),
+            ("https://prism.example.org", ("https://prism.example.org", None)),
+            ("10.0.0.1", ("10.0.0.1", None)),
+        ] {
+            assert_eq!(split_port(text), expected);
+        }
+        for (text, expected) in
+            [("http://pve:8006", true), ("http://127.0.0.1:1", false), ("https://pve", false), ("pve", false)]
+        {
+            assert_eq!(is_in_clear(text), expected, "{text}");
         }
     }
 

@@ -134,7 +134,11 @@ static CLUSTER: &[Key] = &[
 ];
 
 static CONTROL_PLANE: &[Key] = &[
-    key("replicas", Shape::Integer(1, 10), "How many; an odd number in `ha`.").required(),
+    key(
+        "replicas",
+        Shape::Integer(1, 10),
+        "How many: an odd number in `ha`, where it is needed; one on a single node.",
+    ),
     key("cpu", Shape::Integer(1, 128), "Cores of each.").required(),
     key("memoryMB", Shape::Integer(2048, i32::MAX as i64), "Memory of each, in MB.").required(),
     key("diskGB", Shape::Integer(20, i32::MAX as i64), "Root disk of each, in GB.").required(),
@@ -142,10 +146,11 @@ static CONTROL_PLANE: &[Key] = &[
 ];
 
 static WORKERS: &[Key] = &[
-    key("replicas", Shape::Integer(0, 10), "How many; none with 0.").required(),
-    key("cpu", Shape::Integer(1, 128), "Cores of each.").required(),
-    key("memoryMB", Shape::Integer(2048, i32::MAX as i64), "Memory of each, in MB.").required(),
-    key("diskGB", Shape::Integer(20, i32::MAX as i64), "Root disk of each, in GB.").required(),
+    key("replicas", Shape::Integer(0, 10), "How many; with 0 there are none, and nothing else is needed.")
+        .required(),
+    key("cpu", Shape::Integer(1, 128), "Cores of each."),
+    key("memoryMB", Shape::Integer(2048, i32::MAX as i64), "Memory of each, in MB."),
+    key("diskGB", Shape::Integer(20, i32::MAX as i64), "Root disk of each, in GB."),
     key("extraDisks", Shape::List(&Shape::Object(EXTRA_DISK)), "Further disks of each."),
 ];
 
@@ -208,7 +213,11 @@ static ADDONS: &[Key] = &[
     key("cni", Shape::Object(CNI), "Pod network."),
     key("storage", Shape::Object(STORAGE), "Storage."),
     key("loadBalancer", Shape::Object(LOAD_BALANCER), "Load balancer."),
-    key("controlPlaneHA", Shape::Object(CONTROL_PLANE_HA), "What holds the API's virtual address."),
+    key(
+        "controlPlaneHA",
+        Shape::Object(CONTROL_PLANE_HA),
+        "What holds the API's shared address once the cluster is there: Talos does until then, and with `none` for good.",
+    ),
     key("certManager", Shape::Object(SWITCH), "cert-manager."),
     key("ingress", Shape::Object(INGRESS), "Ingress."),
     key(
@@ -315,7 +324,7 @@ static GIT_OPS: &[Key] =
 
 static CHARTS: &[Key] = &[key(
     "mirror",
-    ANY,
+    Shape::Text(Format::Mirror),
     "A directory, `https://` address or `oci://` prefix that stands in for every repository of charts. A \
      directory that is not absolute is one beside the configuration file.",
 )];

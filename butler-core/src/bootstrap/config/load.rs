@@ -1,7 +1,7 @@
 //! From a file to a [`Config`], with every problem of the file found in one pass.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Read},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     api::common::ProviderKind,
+    redact::Secret,
     settings::{Environment, Home, env},
 };
 
@@ -45,6 +46,17 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
     /// Where its secrets are, in the order of the file.
     pub secrets: Vec<SecretUse>,
+}
+
+/// A file that was read, once: what comes through a pipe is there only once.
+#[derive(Debug)]
+pub struct ConfigFile {
+    /// As it was written; may hold secrets.
+    pub text: Secret,
+    /// What paths in it are relative to.
+    pub directory: PathBuf,
+    /// As it was understood.
+    pub loaded: Loaded,
 }
 
 /// A secret of a configuration.
@@ -91,28 +103,35 @@ pub fn load(
     path: &Path,
     provider: Option<&ProviderKind>,
     environment: &Environment,
-) -> Result<Loaded, ConfigError> {
+) -> Result<ConfigFile, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
     let name = path.display().to_string();
-    let (bytes, mode) = read_file(path).map_err(unreadable)?;
+    let (bytes, metadata) = read_file(path).map_err(unreadable)?;
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => return Err(not_text(&name, &error)),
     };
-    let directory = std::path::absolute(path).map_err(unreadable)?;
+    let directory = match metadata.is_file() {
+        true => std::path::absolute(path).map_err(unreadable)?.parent().map(Path::to_owned),
+        // What a shell calls a pipe says nothing about where its content belongs.
+        false => Some(std::env::current_dir().map_err(unreadable)?),
+    };
+    let directory = directory.unwrap_or_else(|| PathBuf::from("/"));
     let home = environment.path(env::HOME);
+    let is_shared = metadata.is_file() && metadata.permissions().mode() & 0o077 != 0;
     let source = Source {
         name: &name,
         text: &text,
-        directory: directory.parent().unwrap_or(Path::new("/")),
+        directory: &directory,
         home: home.as_deref(),
-        shared: (mode & 0o077 != 0).then_some(path),
+        shared: is_shared.then_some(path),
     };
-    read(&source, provider)
+    let loaded = read(&source, provider)?;
+    Ok(ConfigFile { text: text.into(), directory, loaded })
 }
 
-/// The content and the mode of a file; of a file that is too large only as much as shows that.
-fn read_file(path: &Path) -> io::Result<(Vec<u8>, u32)> {
+/// The content of a file and what it is; of one that is too large only as much as shows that.
+fn read_file(path: &Path) -> io::Result<(Vec<u8>, Metadata)> {
     let file: File = fs::File::open(path)?.into_parts().0;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
@@ -120,7 +139,7 @@ fn read_file(path: &Path) -> io::Result<(Vec<u8>, u32)> {
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok((bytes, metadata.permissions().mode()))
+    Ok((bytes, metadata))
 }
 
 fn not_text(name: &str, error: &std::string::FromUtf8Error) -> ConfigError {

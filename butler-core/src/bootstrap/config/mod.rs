@@ -27,7 +27,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use ipnet::Ipv4Net;
 use semver::Version;
 
-pub use load::{Loaded, SecretUse, Source, load, read, search};
+pub use format::without_user;
+pub use load::{ConfigFile, Loaded, SecretUse, Source, load, read, search};
 pub use problem::{ConfigError, Excerpt, Problem, Severity};
 pub use provider::{
     AwsConfig, AzureConfig, GcpConfig, HarvesterConfig, LocalConfig, NutanixConfig, ProviderSettings,

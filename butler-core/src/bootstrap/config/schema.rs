@@ -13,7 +13,7 @@ pub fn schema() -> Value {
         "$id": "https://butler.butlerlabs.dev/schemas/bootstrap.json",
         "title": "Butler bootstrap configuration",
         "$defs": { "secretReference": reference() },
-        "allOf": providers(),
+        "allOf": providers().into_iter().chain(sizes()).collect::<Vec<_>>(),
     });
     if let (Value::Object(schema), Value::Object(head)) = (&mut schema, head) {
         schema.extend(head);
@@ -82,6 +82,25 @@ fn reference() -> Value {
             place("keyring", "Account of its entry in the keyring; the service is `butler`.", "."),
         ],
     })
+}
+
+/// What is needed of machines where there are several of them.
+fn sizes() -> [Value; 2] {
+    let is_ha = json!({ "not": { "const": "single-node" } });
+    let cluster = |keys: Value| json!({ "properties": { "cluster": { "properties": keys } } });
+    [
+        json!({
+            "if": cluster(json!({ "topology": is_ha })),
+            "then": cluster(json!({ "controlPlane": { "required": ["replicas"] } })),
+        }),
+        json!({
+            "if": cluster(json!({
+                "topology": is_ha,
+                "workers": { "properties": { "replicas": { "not": { "const": 0 } } } },
+            })),
+            "then": cluster(json!({ "workers": { "required": ["cpu", "memoryMB", "diskGB"] } })),
+        }),
+    ]
 }
 
 /// The block that goes with each provider, and no other.

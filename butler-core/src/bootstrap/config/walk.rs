@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     SecretSource,
+    format::Format,
     keys::{Key, Shape},
     problem::{Draft, Findings},
     tree::{Node, Span, Value, brief},
@@ -189,6 +190,9 @@ impl Walker<'_, '_> {
             Shape::List(shape) => self.list(node, *shape, path)?,
             Shape::Text(format) => {
                 let text = self.scalar(node, path, "text")?;
+                if format.shows_user(&text) && !self.user_in_address(node, path, format) {
+                    return None;
+                }
                 if let Err(wrong) = format.check(&text) {
                     let message = format!("`{path}` must be {}, not `{}`", wrong.expected, brief(&text));
                     let draft = Draft::error(path, node.span, message);
@@ -224,6 +228,26 @@ impl Walker<'_, '_> {
             Shape::Refused(_) => return None,
         };
         Some(At { span: node.span, item })
+    }
+
+    /// Whether an address may have a name or password in it: that of a mirror has no other place for them.
+    fn user_in_address(&mut self, node: &Node, path: &str, format: Format) -> bool {
+        self.findings.hide(node.span);
+        let text = match &node.value {
+            Value::Text { text, .. } => &**text,
+            _ => "",
+        };
+        if format == Format::Mirror && text.starts_with("http") {
+            self.plain_secret(text, node.span, path);
+            return true;
+        }
+        let message = format!("`{path}` has a name or password in it, and an address is shown to everybody");
+        let advice = match format {
+            Format::Mirror => "remove it; only a mirror at an https:// address may ask who comes",
+            _ => "remove it, and say how to sign in with the keys beside it",
+        };
+        self.findings.push(Draft::error(path, node.span, message).suggest(advice));
+        false
     }
 
     fn list(&mut self, node: &Node, shape: Shape, path: &str) -> Option<Item> {

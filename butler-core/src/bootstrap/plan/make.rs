@@ -17,7 +17,7 @@ use crate::{
     },
     bootstrap::{
         addons::{AddonAction, AddonStep, ChartRelease, ChartSource},
-        config::{Config, ProviderSettings, RuntimeKind},
+        config::{Config, ProviderSettings, RuntimeKind, without_user},
         objects,
     },
 };
@@ -289,7 +289,9 @@ fn addresses(config: &Config) -> Addresses {
 }
 
 fn chart(step: &AddonStep, config: &Config, digests: &BTreeMap<String, String>) -> Option<Chart> {
-    let mirror = config.charts.mirror.as_deref();
+    // A plan is shown to others.
+    let mirror = config.charts.mirror.as_deref().map(without_user);
+    let mirror = mirror.as_deref();
     match &step.action {
         AddonAction::Chart(ChartRelease { source, chart, version, .. }) => {
             let place = match source {

@@ -308,7 +308,12 @@ impl ClusterBootstraps {
         let work = async {
             let installed = bench.installer.install(step, &target).await;
             // helm has more failures that pass than words for them.
-            installed.map_err(|error| Trouble { passes: error.is_retryable(), ..advised(step, &error) })
+            let installed = installed
+                .map_err(|error| Trouble { passes: error.is_retryable(), ..advised(step, &error) })?;
+            if step.key == nodes::HOLDER {
+                Cluster::of(&self.context.client, bootstrap, bench).await?.let_go().await?;
+            }
+            Ok::<_, Trouble>(installed)
         };
         bench.ledger.effect(&steps::addon(key), intent, work, Clone::clone).await.map(drop)
     }

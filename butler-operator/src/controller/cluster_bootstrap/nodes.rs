@@ -54,6 +54,10 @@ pub(super) fn talos_secret(bootstrap: &ClusterBootstrap) -> String {
     format!("{}-talos-configs", bootstrap.name_any())
 }
 
+/// The addon that holds the shared address once there is a cluster to hold it. Until then Talos does, so that
+/// machines can join before any addon is there.
+pub(super) const HOLDER: &str = "kube-vip";
+
 fn kubeconfig_secret(bootstrap: &ClusterBootstrap) -> String {
     format!("{}-kubeconfig", bootstrap.name_any())
 }
@@ -131,6 +135,26 @@ impl Cluster {
             node.version().await
         };
         matches!(tokio::time::timeout(GLANCE, ask).await, Ok(Ok(_)))
+    }
+
+    /// Lets go of the address that control planes share: from now on the addon holds it, and of two that hold
+    /// it on different machines each would say that it is there.
+    pub(super) async fn let_go(&self) -> Result<(), Trouble> {
+        let options = without_address(&self.options);
+        let control_planes = self.machines.iter().filter(|machine| machine.role == MachineRole::ControlPlane);
+        let one = |machine: &BootstrapMachine| {
+            let (name, address) = (machine.name.clone(), machine.ip_address.clone().unwrap_or_default());
+            let config = options.generate(&self.bundle, MachineType::ControlPlane, Some(&name));
+            async move {
+                let config = config.map_err(|error| trouble(&error))?;
+                let apply = || async {
+                    let node = client::Client::connect(&address, &self.access).await?;
+                    node.apply(&config, Mode::NoReboot, false).await
+                };
+                until(TURN, apply).await.map_err(|error| trouble(&error))
+            }
+        };
+        join_all(control_planes.map(one)).await.into_iter().map(|result| result.map(drop)).collect()
     }
 
     /// Begins etcd on the first control plane, and waits until the API server is ready. Both may have
@@ -371,6 +395,11 @@ pub(super) fn options(
         mirrors: Default::default(),
         patches,
     })
+}
+
+/// The same, but for the shared address: somebody else holds it.
+pub(super) fn without_address(options: &ConfigOptions) -> ConfigOptions {
+    ConfigOptions { vip: None, ..options.clone() }
 }
 
 /// The network card that carries the shared address.

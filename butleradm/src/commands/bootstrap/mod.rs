@@ -3,10 +3,12 @@
 mod abort;
 mod destroy;
 mod destroy_report;
+mod go;
 mod kept;
 mod list;
 mod logs;
 mod made;
+mod merge;
 mod plan;
 mod plan_report;
 mod plan_seen;
@@ -93,7 +95,7 @@ enum BootstrapCommand {
 
 impl BootstrapArgs {
     /// What commands that work on a run share.
-    fn go(&self) -> Option<&run::GoArgs> {
+    fn go(&self) -> Option<&go::GoArgs> {
         use BootstrapCommand as Command;
 
         match &self.command {

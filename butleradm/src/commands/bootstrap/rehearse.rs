@@ -14,7 +14,8 @@ use clap::Args;
 
 use super::{
     destroy,
-    run::{GoArgs, runs, start},
+    go::GoArgs,
+    run::{runs, start},
     source::ConfigArgs,
 };
 

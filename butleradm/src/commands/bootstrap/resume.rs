@@ -8,9 +8,10 @@ use butler_term::{CommandResult, complete, run::Session};
 use clap::{Args, ValueHint};
 
 use super::{
+    go::GoArgs,
     kept,
     repair::{self, RepairArgs},
-    run::{GoArgs, go_on, runs},
+    run::{go_on, runs},
     setup::Setup,
 };
 
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &ResumeArgs, session: &Session) -> CommandResult {
     resumable(&state)?;
     let facts = super::runs::facts(&dir, &state)?;
     let kept = kept::to_resume(&dir, &state, &facts, args.config.as_ref(), args.accept_config, session)?;
+    args.go.check(session)?;
     let setup = Setup::new(&kept.config, session)?;
     let started = take_up(&runs, dir, Verb::Resume)?;
     if let Some(changed) = &kept.changed {

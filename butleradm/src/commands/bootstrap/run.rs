@@ -1,6 +1,6 @@
 //! `bootstrap run`, which the bare `bootstrap` is too.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use butler_core::{
     api::common::ProviderKind,
@@ -10,23 +10,19 @@ use butler_core::{
     },
     error::ErrorKind,
     event::{Event, EventKind, RunId},
-    settings::{Home, keys::duration},
+    settings::Home,
 };
 use butler_operator::{
     bootstrap::{RunOptions, Started, begin},
     ledger::Ledger,
 };
-use butler_term::{
-    CommandError, CommandResult,
-    args::OutputArgs,
-    report::{self, EventArgs},
-    run::Session,
-};
+use butler_term::{CommandError, CommandResult, report, run::Session};
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::{
+    go::GoArgs,
     made::MadeReport,
-    plan, screen,
+    merge, plan, screen,
     setup::Setup,
     source::{ConfigArgs, Given},
 };
@@ -59,32 +55,6 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(super) go: GoArgs,
-}
-
-/// How a run goes on.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct GoArgs {
-    /// Give up after this time, whatever the progress; the run can be resumed
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(super) timeout: Option<Duration>,
-
-    /// Leave the temporary control plane behind
-    #[arg(long)]
-    pub(super) skip_cleanup: bool,
-
-    /// Add the new cluster to this kubeconfig too, and make it current there
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "~/.kube/config")]
-    pub(super) merge_kubeconfig: Option<String>,
-
-    /// Watch it on a full screen; the run is a process of its own and goes on when the screen is left
-    #[arg(long, conflicts_with_all = ["events", "output"])]
-    pub(super) tui: bool,
-
-    #[command(flatten)]
-    pub(super) events: EventArgs,
-
-    #[command(flatten)]
-    pub(super) output: OutputArgs,
 }
 
 /// Words for runtimes.
@@ -130,6 +100,7 @@ pub(super) fn start(
     go: &GoArgs,
     session: &Session,
 ) -> CommandResult<RunId> {
+    go.check(session)?;
     let setup = Setup::new(&config, session)?;
     let runs = Runs::new(&setup.home);
     let options = RunOptions {
@@ -158,7 +129,6 @@ pub(super) fn go_on(
     session: &Session,
 ) -> CommandResult {
     let format = session.format(&go.output);
-    format.check()?;
     let id = started.dir.id().clone();
     let mut keeper = screen::visible(journal(started.ledger.clone()), &started.dir);
     let job = report::run_as(session, &go.events, id.clone(), &mut keeper, async |reporter| {
@@ -169,7 +139,7 @@ pub(super) fn go_on(
     // A run whose end is not written down is not at its end.
     started.ledger.check()?;
     let merged = match &go.merge_kubeconfig {
-        Some(path) => Some(super::made::merge(&made, path, session)?),
+        Some(path) => Some(merge::merge(&made, path, session)?),
         None => None,
     };
     MadeReport { made, run: id, merged }.show(&format, &go.output, session)

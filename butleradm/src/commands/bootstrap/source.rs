@@ -7,7 +7,7 @@ use std::{
 
 use butler_core::{
     api::common::ProviderKind,
-    bootstrap::config::{self, ConfigError, Loaded, Source},
+    bootstrap::config::{self, ConfigError, ConfigFile, Loaded, Source},
     redact::Secret,
     settings::{Home, env},
 };
@@ -45,11 +45,7 @@ impl ConfigArgs {
         if path == Path::new("-") {
             return read_stdin(provider, session);
         }
-        let loaded = config::load(&path, provider, &session.environment)?;
-        let unreadable = |source| ConfigError::Unreadable { path: path.clone(), source };
-        let text = fs_err::read_to_string(&path).map_err(unreadable)?.into();
-        let directory = std::path::absolute(&path).map_err(unreadable)?;
-        let directory = directory.parent().unwrap_or(Path::new("/")).to_owned();
+        let ConfigFile { text, directory, loaded } = config::load(&path, provider, &session.environment)?;
         Ok(Given { name: path.display().to_string(), text, directory, loaded })
     }
 }

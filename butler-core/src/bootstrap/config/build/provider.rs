@@ -54,12 +54,15 @@ fn harvester(block: &Object) -> Option<HarvesterConfig> {
 }
 
 fn nutanix(block: &Object) -> Option<NutanixConfig> {
+    // The definition has the port apart.
+    let (endpoint, own_port) = format::split_port(block.text("endpoint")?);
+    let port = block.int32("port").or(own_port.map(i32::from)).unwrap_or(defaults::PRISM_PORT);
     Some(NutanixConfig {
         username: block.secret("username")?.clone(),
         password: block.secret("password")?.clone(),
         settings: NutanixSettings {
-            endpoint: format::endpoint(block.text("endpoint")?),
-            port: Some(block.int32("port").unwrap_or(defaults::PRISM_PORT)),
+            endpoint: format::endpoint(endpoint),
+            port: Some(port),
             insecure: Some(block.flag("insecure").unwrap_or(false)),
             cluster_uuid: block.owned("clusterUUID")?,
             subnet_uuid: block.owned("subnetUUID")?,

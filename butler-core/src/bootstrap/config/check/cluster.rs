@@ -44,6 +44,25 @@ pub(super) fn names(check: &mut Check<'_, '_>) {
     }
 }
 
+/// Keys of machines that are needed only where there are such machines.
+pub(super) fn sizes(check: &mut Check<'_, '_>) {
+    if defaults::topology(check.root) != Topology::Ha {
+        return;
+    }
+    let workers = check.root.int32("cluster.workers.replicas").is_some_and(|replicas| replicas > 0);
+    let needed = [
+        ("cluster.controlPlane.replicas", "replicas: 1", check.root.object("cluster.controlPlane").is_some()),
+        ("cluster.workers.cpu", "cpu: 1", workers),
+        ("cluster.workers.memoryMB", "memoryMB: 2048", workers),
+        ("cluster.workers.diskGB", "diskGB: 20", workers),
+    ];
+    for (path, example, _) in
+        needed.into_iter().filter(|(path, _, is_needed)| *is_needed && !check.root.has(path))
+    {
+        check.error(path, format!("`{path}` is missing"), format!("add `{example}` or more"));
+    }
+}
+
 pub(super) fn topology(check: &mut Check<'_, '_>) {
     const REPLICAS: &str = "cluster.controlPlane.replicas";
     let replicas = check.root.int32(REPLICAS);
@@ -149,6 +168,7 @@ pub(super) fn addons(check: &mut Check<'_, '_>) {
             check.error(&path, message, format!("write `{installed}`, or `none` and install it yourself"));
         }
     }
+    idle(check);
     const IMAGE: &str = "addons.butlerController.image";
     if let Some((_, Some(tag))) = check.root.text(IMAGE).map(split_image)
         && let Some(version) = check.root.text("addons.butlerController.version")
@@ -166,6 +186,41 @@ pub(super) fn addons(check: &mut Check<'_, '_>) {
     {
         let message = "the console needs Butler's controllers, which are switched off";
         check.error("addons.console.enabled", message, "switch both on, or both off");
+    }
+}
+
+/// Tells what is asked for and would not come, because the provider or something else brings it or nothing
+/// is left to use it.
+fn idle(check: &mut Check<'_, '_>) {
+    let (cloud, local) = (defaults::is_cloud(check.provider), *check.provider == ProviderKind::Local);
+    let on = |block: &str| {
+        check.root.has(&format!("addons.{block}"))
+            && check.root.flag(&format!("addons.{block}.enabled")) != Some(false)
+            && check.root.text(&format!("addons.{block}.type")) != Some("none")
+    };
+    let asked = |block: &str| on(block) && check.root.has(&format!("addons.{block}.type"));
+    let has_vip = check.root.has("network.vip");
+    let mut found: Vec<(String, &str)> = [
+        ("loadBalancer", cloud && asked("loadBalancer"), "the cloud has load balancers of its own"),
+        ("ingress", cloud && on("ingress"), "no ingress controller is installed on clouds"),
+        ("cni", local && asked("cni"), "KIND brings a network of Pods"),
+        ("storage", local && asked("storage"), "KIND brings storage"),
+        (
+            "controlPlaneHA",
+            on("controlPlaneHA") && (!defaults::is_on_prem(check.provider) || !has_vip),
+            "control planes share no address of a network",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(block, is_idle, why)| is_idle.then(|| (format!("addons.{block}"), why)))
+    .collect();
+    if check.root.flag("addons.butlerController.enabled") == Some(false) {
+        let needs = ["controlPlaneExposure", "multiTenancyMode", "networkPool", "providerNetwork"];
+        let given = needs.into_iter().filter(|path| check.root.has(path));
+        found.extend(given.map(|path| (path.to_owned(), "Butler's controllers are switched off")));
+    }
+    for (path, why) in found {
+        check.warning(&path, format!("`{path}` is not looked at: {why}"), "remove it");
     }
 }
 

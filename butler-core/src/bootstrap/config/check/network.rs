@@ -79,6 +79,50 @@ pub(super) fn packets(check: &mut Check<'_, '_>) {
     }
 }
 
+/// Addresses that no machine, Pod or Service can have.
+pub(super) fn unusable(check: &mut Check<'_, '_>) {
+    let area = |first: [u8; 4], last: [u8; 4], what: &'static str| {
+        (Area { path: "", first: first.into(), last: last.into() }, what)
+    };
+    let never = [
+        area([0, 0, 0, 0], [0, 255, 255, 255], "addresses that nobody can have"),
+        area([127, 0, 0, 0], [127, 255, 255, 255], "addresses of a computer itself"),
+        area([169, 254, 0, 0], [169, 254, 255, 255], "addresses of a single link"),
+        area([224, 0, 0, 0], [255, 255, 255, 255], "addresses of groups"),
+    ];
+    // What is left out is right; the address of simulated machines is looked at with the others of its kind.
+    let networks = ["network.podCIDR", "network.serviceCIDR", "networkPool.cidr"];
+    let mut given: Vec<Area> =
+        networks.into_iter().filter_map(|path| Some(Area::network(path, check.root.cidr(path)?))).collect();
+    given.extend(load_balancers(check).filter(|_| *check.provider != ProviderKind::Sandbox));
+    for area in given {
+        if let Some((_, what)) = never.iter().find(|(never, _)| never.meets(&area)) {
+            let message = format!("`{}` {} has {what}", area.path, area.show());
+            check.error(area.path, message, "choose other addresses");
+        }
+    }
+}
+
+/// The router of the machines has its address already, and must be one of their network.
+pub(super) fn gateway(check: &mut Check<'_, '_>) {
+    const GATEWAY: &str = "providerNetwork.gateway";
+    let Some(gateway) = check.root.ipv4(GATEWAY) else { return };
+    let area = Area::address(GATEWAY, gateway);
+    if check.root.ipv4("network.vip") == Some(gateway) {
+        let message = format!("`network.vip` {gateway} is the gateway's address");
+        check.error("network.vip", message, "write a free address of the machines' network");
+    }
+    if let Some(pool) = load_balancers(check).filter(|pool| pool.contains(&area)) {
+        let message = format!("`{GATEWAY}` {gateway} lies in `{}` {}", pool.path, pool.show());
+        check.error(pool.path, message, "leave it out of the pool, which would give it to a Service");
+    }
+    let subnet = check.root.text("providerNetwork.subnet").and_then(|text| format::cidr(text).ok());
+    if let Some(subnet) = subnet.filter(|subnet| !subnet.contains(&gateway)) {
+        let message = format!("`{GATEWAY}` {gateway} does not lie in `providerNetwork.subnet` {subnet}");
+        check.error(GATEWAY, message, "write the router of that network");
+    }
+}
+
 pub(super) fn overlaps(check: &mut Check<'_, '_>) {
     const POD: &str = "network.podCIDR";
     const SERVICE: &str = "network.serviceCIDR";
@@ -144,6 +188,13 @@ pub(super) fn sizes(check: &mut Check<'_, '_>) {
         if first > last {
             let message = format!("`{path}` ends before it begins: {first} comes after {last}");
             check.error(path, message, format!("write start {last} and end {first}"));
+            return;
+        }
+        if defaults::load_balancer(check.root, check.provider).as_str() != "metallb"
+            || defaults::is_cloud(check.provider)
+        {
+            let message = format!("`{path}` is not looked at: MetalLB, which gives it out, is not installed");
+            check.warning(path, message, "remove it");
             return;
         }
         let wanted = load_balancers_wanted(check);

@@ -56,7 +56,7 @@ fn given_twice(check: &mut Check<'_, '_>, tenants: &Area, reserved: &[Area]) {
     }
     for area in taken {
         let Some(common) = area.common(tenants) else { continue };
-        if reserved.iter().any(|block| block.contains(&common)) {
+        if covered(&common, reserved) == common.size() {
             continue;
         }
         let message = format!("`{}` {} lies in `{TENANTS}` {}", area.path, common.show(), tenants.show());
@@ -64,9 +64,23 @@ fn given_twice(check: &mut Check<'_, '_>, tenants: &Area, reserved: &[Area]) {
     }
 }
 
+/// How many addresses of an area lie in any of these blocks, which may lie in each other.
+fn covered(area: &Area, blocks: &[Area]) -> u64 {
+    let mut parts: Vec<Area> = blocks.iter().filter_map(|block| block.common(area)).collect();
+    parts.sort_by_key(|part| part.first);
+    let mut next = u64::from(u32::from(area.first));
+    let mut count = 0;
+    for part in parts {
+        let (first, last) = (u64::from(u32::from(part.first)), u64::from(u32::from(part.last)));
+        let first = first.max(next);
+        count += (last + 1).saturating_sub(first);
+        next = next.max(last + 1);
+    }
+    count
+}
+
 fn room_for_a_tenant(check: &mut Check<'_, '_>, tenants: &Area, reserved: &[Area]) {
-    let kept: u64 = reserved.iter().filter_map(|block| block.common(tenants)).map(|area| area.size()).sum();
-    let free = tenants.size().saturating_sub(kept);
+    let free = tenants.size().saturating_sub(covered(tenants, reserved));
     let size = |key: &str, default| {
         let given = check.root.positive(&format!("{TENANTS}.defaults.{key}"));
         u64::from(given.unwrap_or(default).unsigned_abs())
@@ -79,12 +93,18 @@ fn room_for_a_tenant(check: &mut Check<'_, '_>, tenants: &Area, reserved: &[Area
     }
 }
 
-/// The machines of the management cluster stand in the same network.
+/// The machines of the management cluster stand in the same network, when the address they share does.
 fn room_for_machines(check: &mut Check<'_, '_>, pool: &Area, tenants: &Area) {
+    let vip = check.root.ipv4("network.vip").map(|vip| Area::address("network.vip", vip));
+    if !vip.as_ref().is_some_and(|vip| pool.contains(vip)) {
+        return;
+    }
     let (control_planes, workers) = defaults::machines(check.root);
     let mut wanted = u64::from((control_planes + workers).unsigned_abs());
-    wanted += u64::from(check.root.has("network.vip"));
-    wanted += load_balancers(check).and_then(|area| area.common(pool)).map_or(0, |area| area.size());
+    // What was reserved within the tenants' part is not taken from the rest.
+    for area in vip.into_iter().chain(load_balancers(check).and_then(|area| area.common(pool))) {
+        wanted += area.size() - covered(&area, std::slice::from_ref(tenants));
+    }
     let left = pool.size().saturating_sub(2).saturating_sub(tenants.size());
     if left < wanted {
         let message = format!(

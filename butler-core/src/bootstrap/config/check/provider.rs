@@ -3,7 +3,7 @@
 use super::Check;
 use crate::{
     api::{cluster_bootstrap::Topology, common::ProviderKind},
-    bootstrap::config::defaults,
+    bootstrap::config::{defaults, format},
 };
 
 pub(super) fn block(check: &mut Check<'_, '_>) {
@@ -17,6 +17,7 @@ pub(super) fn block(check: &mut Check<'_, '_>) {
         }
         return;
     }
+    endpoint(check, &path);
     match provider {
         ProviderKind::Harvester => one_of(check, &path, "kubeconfigPath", "kubeconfig"),
         ProviderKind::Gcp => one_of(check, &path, "serviceAccountKeyPath", "serviceAccountKey"),
@@ -31,6 +32,24 @@ pub(super) fn block(check: &mut Check<'_, '_>) {
             }
         }
         _ => {}
+    }
+}
+
+/// An API to which credentials are sent.
+fn endpoint(check: &mut Check<'_, '_>, block: &str) {
+    let path = format!("{block}.endpoint");
+    let Some(text) = check.root.owned(&path) else { return };
+    if format::is_in_clear(&text) {
+        let message = format!("`{path}` is plain HTTP: whoever is on the way reads the credentials");
+        check.warning(&path, message, "write https://");
+    }
+    let port = check.root.int32(&format!("{block}.port"));
+    if let (ProviderKind::Nutanix, Some(port), (_, Some(own))) =
+        (check.provider, port, format::split_port(&text))
+        && port != i32::from(own)
+    {
+        let message = format!("`{path}` has port {own}, and `{block}.port` is {port}");
+        check.error(&path, message, "keep one of them");
     }
 }
 

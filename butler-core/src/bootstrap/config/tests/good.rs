@@ -163,6 +163,39 @@ fn a_single_node_has_one_machine_whatever_the_file_says() {
 fn no_workers_is_as_good_as_no_block() {
     let text = with(NUTANIX, "workers: {replicas: 2", "workers: {replicas: 0");
     assert_eq!(read_text(&text).unwrap().config.cluster.workers, None);
+    let bare = with(NUTANIX, "{replicas: 2, cpu: 4, memoryMB: 8192, diskGB: 60}", "{replicas: 0}");
+    assert_eq!(told(&bare), [] as [&str; 0], "nothing more is needed of machines that there are none of");
+    assert_eq!(read_text(&bare).unwrap().config.cluster.workers, None);
+}
+
+#[test]
+fn what_follows_from_the_topology_need_not_be_written() {
+    let text = with(MINIMAL, "replicas: 1, ", "");
+    assert_eq!(read_text(&text).unwrap().config, read_text(MINIMAL).unwrap().config);
+    let ha = with(NUTANIX, "{replicas: 3, cpu", "{cpu");
+    let missing = "error 5:3: `cluster.controlPlane.replicas` is missing [add `replicas: 1` or more]";
+    assert_eq!(told(&ha), [missing]);
+    let workers = with(NUTANIX, "replicas: 2, cpu: 4, memoryMB: 8192, diskGB: 60", "replicas: 2, cpus: 4");
+    assert_eq!(
+        told(&workers),
+        [
+            "error 6:3: `cluster.workers.memoryMB` is missing [add `memoryMB: 2048` or more]",
+            "error 6:3: `cluster.workers.diskGB` is missing [add `diskGB: 20` or more]",
+            "error 6:26: `cpus` is not a key of `cluster.workers` [did you mean `cpu`?]",
+        ]
+    );
+}
+
+#[test]
+fn a_port_may_stand_in_the_address_of_prism() {
+    let settings = |text: &str| match read_text(text).unwrap().config.provider {
+        ProviderSettings::Nutanix(nutanix) => (nutanix.settings.endpoint, nutanix.settings.port),
+        other => panic!("{other:?}"),
+    };
+    let expected = ("https://prism.example.org".to_owned(), Some(9441));
+    let inside = with(NUTANIX, "prism.example.org", "https://prism.example.org:9441/");
+    assert_eq!(settings(&inside), expected);
+    assert_eq!(settings(&with(&inside, "    username", "    port: 9441\n    username")), expected);
 }
 
 #[test]

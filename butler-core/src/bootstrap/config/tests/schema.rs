@@ -130,7 +130,9 @@ fn every_example_follows_the_schema() {
     for (name, text) in examples() {
         assert_eq!(violations(&text), [] as [&str; 0], "{name}");
     }
-    for text in [MINIMAL, NUTANIX] {
+    let few = with(MINIMAL, "replicas: 1, ", "");
+    let none = with(NUTANIX, "{replicas: 2, cpu: 4, memoryMB: 8192, diskGB: 60}", "{replicas: 0}");
+    for text in [MINIMAL, NUTANIX, &few, &none] {
         assert_eq!(violations(text), [] as [&str; 0]);
     }
 }
@@ -144,6 +146,9 @@ fn what_the_loader_refuses_the_schema_refuses_too() {
         ("  name: mgmt\n", ""),
         ("name: mgmt", "name: Mgmt"),
         ("replicas: 3", "replicas: 11"),
+        ("replicas: 3, ", ""),
+        ("replicas: 2, cpu: 4, ", "replicas: 2, "),
+        ("workers: {replicas: 2, ", "workers: {"),
         ("replicas: 3", "replicas: '3'"),
         ("memoryMB: 8192", "memoryMB: 2047"),
         ("vip: 172.20.8.20", "vip: 172.20.8.20/24"),

@@ -121,7 +121,7 @@ fn a_file_that_others_can_read_holds_no_secret() {
 
     let by_reference = with(NUTANIX, "password: hunter2", "password: {env: PW}");
     fs_err::write(&path, by_reference).unwrap();
-    let loaded = load(&path, None, &environment).unwrap();
+    let loaded = load(&path, None, &environment).unwrap().loaded;
     let failed = loaded.check_secrets(&environment, &NoKeyring);
     assert_eq!(failed.len(), 1);
     assert_eq!(
@@ -141,6 +141,32 @@ fn a_shell_variable_is_told_to_be_none() {
           [write {env: NAME}]"
         ]
     );
+}
+
+#[test]
+fn who_signs_in_is_not_told_with_an_address() {
+    let endpoint = with(NUTANIX, "prism.example.org", "https://admin:hunter2@prism.example.org");
+    let endpoint = with(&endpoint, "password: hunter2", "password: {env: P}");
+    let found = problems(&endpoint);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].path.as_str(), found[0].is_error()), ("providerConfig.nutanix.endpoint", true));
+    assert!(found[0].message.contains("has a name or password in it"), "{found:?}");
+    assert!(!format!("{found:?}").contains("hunter2"), "{found:?}");
+
+    // A mirror has no other place for them, so they are kept as other secrets are.
+    let mirror = format!("{MINIMAL}charts: {{mirror: 'https://me:hunter2@charts.example.org', mirorr: x}}\n");
+    let found = problems(&mirror);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(!format!("{found:?}").contains("hunter2"), "{found:?}");
+    let shared = Source {
+        name: "b.yaml",
+        text: &with(&mirror, ", mirorr: x", ""),
+        directory: Path::new("/"),
+        home: None,
+        shared: Some(Path::new("b.yaml")),
+    };
+    let Err(ConfigError::Problems { problems, .. }) = read(&shared, None) else { panic!("it is refused") };
+    assert_eq!(problems[0].message, "`charts.mirror` stands in a file that other users can read");
 }
 
 #[test]

@@ -64,6 +64,60 @@ use super::*;
     "end: 172.20.8.30",
     "error 9:21: `network.loadBalancerPool` has 1 address, and at least 2 are needed [ingress and each tenant, or the shared Gateway, take one]"
 )]
+#[case(
+    "providerConfig:",
+    "providerNetwork: {mode: cloud, gateway: 172.20.8.20}\nproviderConfig:",
+    "error 8:8: `network.vip` 172.20.8.20 is the gateway's address [write a free address of the machines' network]"
+)]
+#[case(
+    "providerConfig:",
+    "providerNetwork: {mode: cloud, gateway: 172.20.8.31}\nproviderConfig:",
+    "error 9:21: `providerNetwork.gateway` 172.20.8.31 lies in `network.loadBalancerPool` 172.20.8.30-172.20.8.49 [leave it out of the pool, which would give it to a Service]"
+)]
+#[case(
+    "providerConfig:",
+    "providerNetwork: {mode: cloud, gateway: 172.20.9.1, subnet: 172.20.8.0/24}\nproviderConfig:",
+    "error 10:41: `providerNetwork.gateway` 172.20.9.1 does not lie in `providerNetwork.subnet` 172.20.8.0/24 [write the router of that network]"
+)]
+// Addresses that nobody can have.
+#[case(
+    "start: 172.20.8.30, end: 172.20.8.49",
+    "start: 224.0.0.1, end: 224.0.0.9",
+    "error 9:21: `network.loadBalancerPool` 224.0.0.1-224.0.0.9 has addresses of groups [choose other addresses]"
+)]
+#[case(
+    "network:\n",
+    "network:\n  podCIDR: 169.254.0.0/16\n",
+    "error 8:12: `network.podCIDR` 169.254.0.0-169.254.255.255 has addresses of a single link [choose other addresses]"
+)]
+#[case(
+    "network:\n",
+    "network:\n  serviceCIDR: 127.16.0.0/16\n",
+    "error 8:16: `network.serviceCIDR` 127.16.0.0-127.16.255.255 has addresses of a computer itself [choose other addresses]"
+)]
+// What would not come.
+#[case(
+    "providerConfig:",
+    "addons: {loadBalancer: {type: none}}\nproviderConfig:",
+    "warning 9:21: `network.loadBalancerPool` is not looked at: MetalLB, which gives it out, is not installed [remove it]"
+)]
+#[case(
+    "providerConfig:",
+    "addons: {butlerController: {enabled: false}}\nmultiTenancyMode: Enforced\nproviderConfig:",
+    "warning 11:19: `multiTenancyMode` is not looked at: Butler's controllers are switched off [remove it]"
+)]
+#[case("providerConfig:", "addons: {controlPlaneHA: {type: kube-vip}}\nproviderConfig:", "")]
+// An API and its port.
+#[case(
+    "endpoint: prism.example.org\n",
+    "endpoint: prism.example.org:9441\n    port: 9440\n",
+    "error 12:15: `providerConfig.nutanix.endpoint` has port 9441, and `providerConfig.nutanix.port` is 9440 [keep one of them]"
+)]
+#[case(
+    "endpoint: prism.example.org\n",
+    "endpoint: http://prism.example.org\n",
+    "warning 12:15: `providerConfig.nutanix.endpoint` is plain HTTP: whoever is on the way reads the credentials [write https://]"
+)]
 // Sizes.
 #[case(
     "network:\n",
@@ -187,8 +241,25 @@ use super::*;
 )]
 #[case(
     "providerConfig:",
-    "networkPool: {cidr: 172.20.8.64/27, tenantAllocation: {start: 172.20.8.65, end: 172.20.8.92}}\nproviderConfig:",
-    "error 10:21: `networkPool.cidr` leaves 2 addresses besides those of tenants, and the management cluster takes 6 [make the pool larger, or give tenants fewer addresses]"
+    "networkPool: {cidr: 172.20.8.16/28, tenantAllocation: {start: 172.20.8.21, end: 172.20.8.29, defaults: {lbPoolPerTenant: 2}}}\nproviderConfig:",
+    "error 10:21: `networkPool.cidr` leaves 5 addresses besides those of tenants, and the management cluster takes 8 [make the pool larger, or give tenants fewer addresses]"
+)]
+// A network of the tenants' own has no room to leave.
+#[case(
+    "providerConfig:",
+    "networkPool: {cidr: 172.20.9.0/24, tenantAllocation: {start: 172.20.9.1, end: 172.20.9.254}}\nproviderConfig:",
+    ""
+)]
+// Blocks that lie in each other keep an address once, and two that touch keep what lies in both.
+#[case(
+    "providerConfig:",
+    "networkPool: {cidr: 172.20.8.0/24, reserved: [{cidr: 172.20.8.64/26}, {cidr: 172.20.8.64/27}, {cidr: 172.20.8.64/28}], tenantAllocation: {start: 172.20.8.64, end: 172.20.8.160}}\nproviderConfig:",
+    ""
+)]
+#[case(
+    "providerConfig:",
+    "networkPool: {cidr: 172.20.8.0/24, reserved: [{cidr: 172.20.8.0/27}, {cidr: 172.20.8.32/27}], tenantAllocation: {start: 172.20.8.1, end: 172.20.8.200}}\nproviderConfig:",
+    ""
 )]
 #[case(
     "providerConfig:",
@@ -237,6 +308,24 @@ fn fields_must_go_together(#[case] old: &str, #[case] new: &str, #[case] expecte
     "talos:",
     "network: {vip: 10.9.0.1}\ntalos:",
     "warning 10:16: `network.vip` replaces the load balancer of the cloud as the cluster's address [remove it unless that is meant]"
+)]
+#[case(
+    "aws",
+    "talos:",
+    "addons: {ingress: {enabled: true}, loadBalancer: {type: metallb}}\ntalos:",
+    "warning 10:19: `addons.ingress` is not looked at: no ingress controller is installed on clouds [remove it]"
+)]
+#[case(
+    "gcp",
+    "talos:",
+    "addons: {controlPlaneHA: {type: kube-vip}}\ntalos:",
+    "warning 10:26: `addons.controlPlaneHA` is not looked at: control planes share no address of a network [remove it]"
+)]
+#[case(
+    "local",
+    "providerConfig:",
+    "addons: {cni: {type: cilium}}\nproviderConfig:",
+    "warning 26:15: `addons.cni` is not looked at: KIND brings a network of Pods [remove it]"
 )]
 #[case(
     "azure",

@@ -11,11 +11,15 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{
-    super::{decide::Fact, nodes::options, wanted},
+    super::{
+        decide::Fact,
+        nodes::{options, without_address},
+        wanted,
+    },
     Case, pool,
 };
 use crate::talos::{
-    config::{MachineConfig, MachineType, Provider, Topology, main::Interface},
+    config::{ConfigOptions, MachineConfig, MachineType, Provider, Topology, main::Interface},
     secrets::SecretsBundle,
 };
 
@@ -195,6 +199,23 @@ fn the_largest_packet_and_the_address_of_the_api_go_together(#[case] case: Case,
     let workers = interfaces(&case, MachineType::Worker);
     assert!(workers.iter().any(|card| card.mtu == Some(1400)), "{workers:?}");
     assert!(!workers.iter().any(of), "workers do not answer for the API: {workers:?}");
+}
+
+#[test]
+fn talos_lets_go_of_the_shared_address_when_the_addon_holds_it() {
+    let case = patched(Case::metal().vip(), &[("add", "/machine/network/interfaces", MTU)]);
+    let made = options(&case.bootstrap(), "10.0.0.100", &machines(&case), true).unwrap();
+    let bundle = SecretsBundle::generate(Timestamp::now()).unwrap();
+    let configured = |options: &ConfigOptions| {
+        let config = options.generate(&bundle, MachineType::ControlPlane, Some("m-cp-0")).unwrap();
+        MachineConfig::from_yaml(&config).unwrap().main
+    };
+    let (before, after) = (configured(&made), configured(&without_address(&made)));
+    assert!(before.machine.network.interfaces.iter().any(|card| card.vip.is_some()));
+    let cards = &after.machine.network.interfaces;
+    assert!(cards.iter().all(|card| card.vip.is_none()), "{cards:?}");
+    assert!(cards.iter().any(|card| card.mtu == Some(1400)), "{cards:?}");
+    assert_eq!(after.machine.cert_sans, before.machine.cert_sans, "certificates still name it");
 }
 
 #[test]
