@@ -1,7 +1,7 @@
 //! A bootstrap in the sandbox as a scenario of crash tests.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use butler_operator::driver::{Driver, Power, sandbox::SandboxDriver};
 use butler_tests::{
-    Env, Invocation,
+    Env, Invocation, Output,
     crash::{Bench, Disturbance, Objects, Scenario, Secrets, leftovers},
     part,
 };
@@ -23,18 +23,20 @@ const PARTS: [&str; 5] = ["etcd", "kube-apiserver", "kube-controller-manager", "
 const CLUSTER: &str = "crash";
 /// Stands in the configuration, and may stand nowhere else.
 const PLANTED: &str = "planted-7f3Qw9-password";
-/// What a cluster is compared by, besides every kind of ours: its machines, and what addons brought.
-const KINDS: [&str; 10] = [
-    "nodes",
-    "namespaces",
-    "deployments",
-    "daemonsets",
-    "services",
-    "serviceaccounts",
-    "configmaps",
-    "secrets",
-    "poddisruptionbudgets",
-    "customresourcedefinitions",
+/// Clusters are compared by every kind of object that their servers list, but for these, which are other ones
+/// each time: what happened on the way, who is at work, and what gets a name or an address by lot.
+const MOMENTARY: [&str; 11] = [
+    "certificatesigningrequests.certificates.k8s.io",
+    "componentstatuses",
+    "controllerrevisions.apps",
+    "endpoints",
+    "endpointslices.discovery.k8s.io",
+    "events",
+    "events.events.k8s.io",
+    "ipaddresses.networking.k8s.io",
+    "leases.coordination.k8s.io",
+    "pods",
+    "replicasets.apps",
 ];
 
 /// How many machines there are.
@@ -54,6 +56,13 @@ impl Scenario for Topology {
     }
 
     fn bench(&self) -> Result<Box<dyn Bench>> {
+        Ok(Box::new(self.lab()?))
+    }
+}
+
+impl Topology {
+    /// The place itself, for what the kit does not ask.
+    pub(crate) fn lab(self) -> Result<Lab> {
         let env = Env::new()?;
         let (home, tools) = (env.butler_home(), env.work_dir().join("tools"));
         std::fs::create_dir(&tools)?;
@@ -82,19 +91,19 @@ bootstrapCluster: {{runtime: process}}
 "
         );
         std::fs::write(env.work_dir().join("bootstrap.yaml"), config)?;
-        Ok(Box::new(Lab { env, home, tools }))
+        Ok(Lab { env, home, tools })
     }
 }
 
 /// A person's machine with the real parts and nothing made yet.
-struct Lab {
+pub(crate) struct Lab {
     env: Env,
     home: PathBuf,
     tools: PathBuf,
 }
 
 impl Lab {
-    fn bootstrap(&self, args: &[&str]) -> Invocation {
+    pub(crate) fn bootstrap(&self, args: &[&str]) -> Invocation {
         let command = self.env.command(env!("CARGO_BIN_EXE_butleradm")).arg("bootstrap").args(args);
         // Its clock is the system's, or what a case makes of it.
         command.env("BUTLER_TOOLS_DIR", &self.tools).env_remove("BUTLER_CLOCK").timeout(LIMIT)
@@ -108,18 +117,26 @@ impl Lab {
         entries.filter(|path| path.is_dir()).max_by_key(worked_on)
     }
 
+    fn witness_kept(&self) -> PathBuf {
+        self.env.work_dir().join("witness.ndjson")
+    }
+
     fn sandbox(&self) -> PathBuf {
         self.home.join("sandbox").join(CLUSTER)
     }
 
+    fn kubectl(&self, args: &[&str]) -> Result<String> {
+        Ok(self.ask("kubectl", args)?.stdout)
+    }
+
     /// What a real program says of the cluster, as its administrator.
-    fn ask(&self, program: &str, args: &[&str]) -> Result<Value> {
+    fn ask(&self, program: &str, args: &[&str]) -> Result<Output> {
         let kubeconfig = self.home.join(format!("{CLUSTER}-kubeconfig"));
         ensure!(kubeconfig.exists(), "there is no kubeconfig");
         // Its cache of what the server knows must not outlive a cluster that was begun anew.
         let scratch = self.env.work_dir().join("cache");
         let command = self.env.command(part(program)?).args(args).timeout(LIMIT);
-        command.env("KUBECONFIG", kubeconfig).env("HOME", scratch).run()?.success()?.json()
+        command.env("KUBECONFIG", kubeconfig).env("HOME", scratch).run()?.success()
     }
 
     /// Everything that is compared, as kubectl takes it; the same in every cluster of this version.
@@ -128,12 +145,24 @@ impl Lab {
         if let Some(known) = KNOWN.get() {
             return Ok(known);
         }
-        let definitions = self.ask("kubectl", &["get", "customresourcedefinitions", "-o", "json"])?;
-        let items = definitions["items"].as_array().context("definitions")?;
-        let ours = items.iter().filter(|item| item["spec"]["group"] == "butler.butlerlabs.dev");
-        let ours: Vec<&str> = ours.filter_map(|item| item["metadata"]["name"].as_str()).collect();
-        ensure!(!ours.is_empty(), "there are no definitions of ours");
-        Ok(KNOWN.get_or_init(|| [&KINDS[..], &ours].concat().join(",")))
+        let listed = self.kubectl(&["api-resources", "--verbs=list,get", "-o", "name"])?;
+        let kinds: Vec<&str> = listed.lines().filter(|kind| !MOMENTARY.contains(kind)).collect();
+        let ours = kinds.iter().filter(|kind| kind.ends_with(".butler.butlerlabs.dev")).count();
+        ensure!(ours > 10 && kinds.contains(&"nodes"), "{listed}");
+        Ok(KNOWN.get_or_init(|| kinds.join(",")))
+    }
+
+    /// The Pods by whom they belong to: how many there are, and in which phases.
+    fn pods(&self) -> Result<BTreeMap<String, Value>> {
+        let mut pods: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let list: Value = serde_json::from_str(&self.kubectl(&["get", "pods", "-A", "-o", "json"])?)?;
+        for pod in list["items"].as_array().context("Pods")? {
+            let owner = &pod["metadata"]["ownerReferences"][0];
+            let name = if owner.is_null() { &pod["metadata"]["name"] } else { &owner["name"] };
+            let key = format!("Pods {}/{}", text(&pod["metadata"]["namespace"]), text(name));
+            pods.entry(key).or_default().push(text(&pod["status"]["phase"]));
+        }
+        Ok(pods.into_iter().map(|(key, phases)| (key, json!(phases))).collect())
     }
 }
 
@@ -165,7 +194,8 @@ impl Bench for Lab {
 
     /// Every object of ours, machines, what addons brought, and Helm's releases.
     fn state(&self) -> Result<BTreeMap<String, Value>> {
-        let list = self.ask("kubectl", &["get", self.kinds()?, "-A", "-o", "json"])?;
+        let list: Value =
+            serde_json::from_str(&self.kubectl(&["get", self.kinds()?, "-A", "-o", "json"])?)?;
         let items = list["items"].as_array().context("objects")?;
         let of = |kind: &str| items.iter().filter(|item| item["kind"] == kind).collect::<Vec<_>>();
         let (machines, balancers) = (of("MachineRequest"), of("LoadBalancerRequest"));
@@ -201,7 +231,9 @@ impl Bench for Lab {
         }
         let kept = items.iter().filter(|item| !is_helms(item));
         let mut state = objects.of(&json!({ "items": kept.collect::<Vec<_>>() }))?;
-        let releases = self.ask("helm", &["list", "--all", "--all-namespaces", "--output", "json"])?;
+        state.extend(self.pods()?);
+        let releases =
+            self.ask("helm", &["list", "--all", "--all-namespaces", "--output", "json"])?.json()?;
         for release in releases.as_array().context("releases")? {
             // How often helm was run is not part of the end.
             let kept = json!({ "chart": release["chart"], "status": release["status"] });
@@ -212,13 +244,12 @@ impl Bench for Lab {
 
     fn witness(&self) -> Result<Vec<String>> {
         let path = self.sandbox().join("host.ndjson");
-        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        let mut made = Vec::new();
-        for line in text.lines() {
-            let seen: Value = serde_json::from_str(line).with_context(|| line.to_owned())?;
-            made.push(["what", "kind", "name"].map(|key| self::text(&seen[key])).join(" "));
+        let made = seen(&path)?;
+        // The same file under another name: it stays when the host goes, and says what happened until then.
+        let kept = self.witness_kept();
+        if !kept.exists() {
+            std::fs::hard_link(&path, &kept)?;
         }
-        made.sort();
         Ok(made)
     }
 
@@ -241,16 +272,20 @@ impl Bench for Lab {
         Ok(secrets)
     }
 
+    /// Whatever is a log, a journal or a note for others, wherever it lies: of the run, of the sandbox, of its
+    /// machines, and of the programs that they run.
     fn texts(&self) -> Vec<PathBuf> {
-        let run = self.run().unwrap_or_default();
-        let logs = std::fs::read_dir(self.sandbox().join("logs")).into_iter().flatten().flatten();
-        let mut texts: Vec<PathBuf> = logs.map(|entry| entry.path()).collect();
-        texts.extend([
-            run.join("journal.ndjson"),
-            run.join("run.log"),
-            self.sandbox().join("supervisor.log"),
-        ]);
-        texts.push(self.sandbox().join("host.ndjson"));
+        let (mut texts, mut dirs) = (Vec::new(), vec![self.home.clone()]);
+        while let Some(dir) = dirs.pop() {
+            for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+                let (path, kind) = (entry.path(), entry.file_type());
+                if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+                    dirs.push(path);
+                } else if kind.is_ok_and(|kind| kind.is_file()) && is_for_reading(&path) {
+                    texts.push(path);
+                }
+            }
+        }
         texts
     }
 
@@ -303,8 +338,35 @@ impl Bench for Lab {
         if status["stage"] != "Destroyed" {
             left.push(format!("a run that is {}", status["stage"]));
         }
+        if self.witness_kept().exists() {
+            left.extend(unbalanced(&seen(&self.witness_kept())?));
+        }
         Ok(left)
     }
+}
+
+/// What a host wrote down of what was made and removed, in the order of the alphabet.
+fn seen(path: &Path) -> Result<Vec<String>> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let mut seen = Vec::new();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).with_context(|| line.to_owned())?;
+        seen.push(["what", "kind", "name"].map(|key| self::text(&line[key])).join(" "));
+    }
+    seen.sort();
+    Ok(seen)
+}
+
+/// What was not made once and then removed, though it must have been: a removal makes nothing again.
+fn unbalanced(seen: &[String]) -> Vec<String> {
+    let count =
+        |what: &str, name: &str| seen.iter().filter(|line| **line == format!("{what} {name}")).count();
+    let names: BTreeSet<&str> = seen.iter().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
+    let counted = names.into_iter().map(|name| (name, count("created", name), count("deleted", name)));
+    let wrong = counted.filter(|(_, created, deleted)| *created != 1 || *deleted == 0);
+    wrong
+        .map(|(name, created, deleted)| format!("{name}: created {created} times, deleted {deleted} times"))
+        .collect()
 }
 
 const SECRETBOX: &str = "secretboxencryptionsecret";
@@ -334,6 +396,13 @@ impl Drop for Lab {
         // A case that failed half way leaves nothing behind either: children go with their parents.
         let _ = leftovers::kill(&self.home, "butleradm");
     }
+}
+
+/// True for files that somebody reads who should learn no secret.
+fn is_for_reading(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let endings = [".log", ".log.1", ".ndjson", ".lock", ".claim"];
+    endings.iter().any(|ending| name.ends_with(ending)) || name == "live.json"
 }
 
 /// Helm keeps what it knows in Secrets, numbered by how often it was run.

@@ -15,6 +15,8 @@ pub struct Case {
     pub again: Vec<Injection>,
     /// What happens to the one that does.
     pub last: Injection,
+    /// Nobody takes it to the end: it is removed where the last of those stopped.
+    pub ends_there: bool,
     /// How the first removal is stopped.
     pub removal: Option<Fault>,
 }

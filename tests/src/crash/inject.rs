@@ -12,6 +12,9 @@ use butler_operator::process::GuardedDir;
 use crate::{Invocation, guard};
 
 const SOURCE: &str = include_str!("preload.c");
+/// Files that are written whenever something changes and that nothing depends on: how often they are written
+/// differs from run to run, so it must not count.
+const ASIDE: [&str; 3] = ["run.log", "live.next", "live.json"];
 
 /// How a process is stopped or hindered. Everything is counted from 1, in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub struct Injection {
     pub fault: Option<Fault>,
     /// Only files of this name are full.
     pub only: Option<&'static str>,
+    /// Nothing is counted before the record that contains this text; it is the first.
+    pub from: Option<String>,
     /// Seconds by which its wall clock is wrong, and after how many records that begins.
     pub clock: Option<(i64, usize)>,
     /// Where each operation that needs room is noted.
@@ -59,6 +64,11 @@ impl Injection {
     /// Nothing but this.
     pub fn of(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::default() }
+    }
+
+    /// The same, counted from the record that contains this text.
+    pub fn from(fault: Fault, text: impl Into<String>) -> Self {
+        Self { from: Some(text.into()), ..Self::of(fault) }
     }
 
     /// A clock that is wrong from a record on.
@@ -77,12 +87,16 @@ impl Injection {
             .env("LD_PRELOAD", library()?)
             .env("BUTLER_TEST_PROGRAM", path)
             .env("BUTLER_TEST_DIR", home)
-            .env("BUTLER_TEST_RECORDS", journal);
+            .env("BUTLER_TEST_RECORDS", journal)
+            .env("BUTLER_TEST_ASIDE", ASIDE.map(|name| format!("{name}:")).concat());
         if let Some(fault) = self.fault {
             program = program.env("BUTLER_TEST_FAULT", fault.word());
         }
         if let Some(only) = self.only {
             program = program.env("BUTLER_TEST_MATCH", only);
+        }
+        if let Some(from) = &self.from {
+            program = program.env("BUTLER_TEST_FROM", from);
         }
         if let Some((seconds, from)) = self.clock {
             program = program.env("BUTLER_TEST_CLOCK", seconds.to_string());

@@ -12,7 +12,9 @@ use rustix::process::{Pid, kill_process};
 
 /// How long a process may take to vanish.
 const LIMIT: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(50);
+/// Between two looks, which cost the machine something themselves: the first, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// A process that has to do with a directory: its arguments or its environment name it, or it works there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +43,18 @@ pub fn processes(home: &Path) -> Vec<Process> {
             Process { pid, name: name.trim().to_owned() }
         })
         .collect()
+}
+
+/// What everybody on this computer may read of each process of a directory, and whoever is the same user:
+/// its arguments and its environment.
+pub fn open_words(home: &Path) -> Vec<(Process, String)> {
+    let read = |pid: u32, file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let words = |pid| [read(pid, "cmdline"), read(pid, "environ")].concat();
+    let of = |process: Process| {
+        let words = String::from_utf8_lossy(&words(process.pid)).into_owned();
+        (process, words)
+    };
+    processes(home).into_iter().map(of).collect()
 }
 
 /// Where the processes of a directory listen.
@@ -90,14 +104,16 @@ pub fn kill(home: &Path, name: &str) -> Result<()> {
 /// Waits until `check` is content; what it said last is the error.
 pub fn until<T>(what: &str, mut check: impl FnMut() -> Result<T>) -> Result<T> {
     let end = Instant::now() + LIMIT;
+    let mut pause = FIRST_PAUSE;
     loop {
         match check() {
             Ok(value) => return Ok(value),
             Err(error) if Instant::now() > end => {
                 return Err(error.context(format!("waited in vain until {what}")));
             }
-            Err(_) => std::thread::sleep(PAUSE),
+            Err(_) => std::thread::sleep(pause),
         }
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

@@ -16,7 +16,7 @@ use butler_core::{
 use serde_json::Value;
 
 use super::{
-    Bench, Case, Fault, Injection, Operation, Reference, Row, Scenario,
+    Bench, Case, Fault, Injection, Operation, Reference, Row, Scenario, Secrets,
     leftovers::{self, until},
     objects::differences,
 };
@@ -31,6 +31,17 @@ struct Played {
     record: String,
     resume: Option<Duration>,
     removal: Option<String>,
+    spent: Vec<(&'static str, Duration)>,
+}
+
+impl Played {
+    /// Notes how long a part of the case takes.
+    fn part<T>(&mut self, name: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let began = Instant::now();
+        let result = work();
+        self.spent.push((name, began.elapsed()));
+        result
+    }
 }
 
 /// Runs the scenario without any disturbance and keeps what it is like. It is held to the same demands.
@@ -54,10 +65,9 @@ pub fn undisturbed(scenario: &dyn Scenario) -> Result<Reference> {
         Ok(state)
     })?;
     let witness = bench.witness()?;
-    let mut outputs = vec![made];
-    let ports = secrets_and_ports(bench, &outputs)?;
-    outputs.push(bench.destroy().run()?.success()?);
-    gone(bench, &ports)?;
+    let looks = Looks::at(bench)?;
+    let removed = bench.destroy().run()?.success()?;
+    looks.gone(bench, &[made, removed])?;
     let removal = words(&events(bench)?).split_off(records.len());
     let operations = Operation::read(&log)?;
     std::fs::remove_file(log)?;
@@ -76,6 +86,7 @@ pub fn play(scenario: &dyn Scenario, reference: &Reference, case: &Case) -> Row 
         resume: played.resume,
         removal: played.removal,
         took: began.elapsed(),
+        spent: played.spent,
         failure: result.err().map(|error| format!("{error:#}")),
     }
 }
@@ -108,46 +119,59 @@ pub fn play_all(
 fn go(scenario: &dyn Scenario, reference: &Reference, case: &Case, played: &mut Played) -> Result<()> {
     let bench = scenario.bench()?;
     let bench = bench.as_ref();
-    let first = run(&case.first, bench.start(), bench)?;
+    let first = played.part("first", || run(&case.first, bench.start(), bench))?;
     played.record = words(&events(bench)?).pop().unwrap_or_else(|| "none".to_owned());
     judge(&case.first, &first, bench).context("the first process")?;
     let mut outputs = vec![first];
     if let Some(disturbance) = case.between {
-        bench.disturb(disturbance).with_context(|| format!("{disturbance:?}"))?;
+        let disturb = || bench.disturb(disturbance).with_context(|| format!("{disturbance:?}"));
+        played.part("between", disturb)?;
     }
     for (index, injection) in case.again.iter().enumerate() {
-        let again = run(injection, bench.resume(), bench)?;
+        let program = match position(&events(bench)?) {
+            Position::Nothing => bench.start(),
+            Position::Begun | Position::Over => bench.resume(),
+        };
+        let again = played.part("again", || run(injection, program, bench))?;
         judge(injection, &again, bench).with_context(|| format!("resume {}", index + 1))?;
         outputs.push(again);
     }
-    let began = Instant::now();
-    match position(&events(bench)?) {
-        Position::Nothing => outputs.push(run(&case.last, bench.start(), bench)?.success()?),
-        Position::Begun => outputs.push(run(&case.last, bench.resume(), bench)?.success().context("resume")?),
-        Position::Over => {}
+    if case.ends_there {
+        outputs.push(played.part("removal", || bench.destroy().run()?.success().context("the removal"))?);
+        return played.part("gone", || nothing_left(bench, &[]));
     }
-    if outputs.len() > case.again.len() + 1 {
+    let last = match position(&events(bench)?) {
+        Position::Nothing => Some(bench.start()),
+        Position::Begun => Some(bench.resume()),
+        Position::Over => None,
+    };
+    if let Some(program) = last {
+        let began = Instant::now();
+        let made = played.part("resume", || run(&case.last, program, bench)?.success().context("resume"))?;
         played.resume = Some(began.elapsed());
+        outputs.push(made);
     }
-    until("the end state is that of an undisturbed run", || same(&reference.state, &bench.state()?))?;
+    let wanted = "the end state is that of an undisturbed run";
+    played.part("compare", || until(wanted, || same(&reference.state, &bench.state()?)))?;
     let witness = bench.witness()?;
     ensure!(
         witness == reference.witness,
         "made: {witness:?}, and without any disturbance: {:?}",
         reference.witness
     );
-    let ports = secrets_and_ports(bench, &outputs)?;
+    let looks = Looks::at(bench)?;
     if let Some(fault) = case.removal {
         let before = events(bench)?.len();
         let injection = Injection::of(fault);
-        let stopped = run(&injection, bench.destroy(), bench)?;
+        let stopped = played.part("removal killed", || run(&injection, bench.destroy(), bench))?;
         judge(&injection, &stopped, bench).context("the removal")?;
         let removal = words(&events(bench)?).split_off(before);
         played.removal = Some(removal.last().cloned().unwrap_or_default());
         outputs.push(stopped);
     }
-    outputs.push(bench.destroy().run()?.success().context("the removal")?);
-    gone(bench, &ports)
+    let removal = || bench.destroy().run()?.success().context("the removal");
+    outputs.push(played.part("removal", removal)?);
+    played.part("gone", || looks.gone(bench, &outputs))
 }
 
 fn run(injection: &Injection, program: crate::Invocation, bench: &dyn Bench) -> Result<Output> {
@@ -199,26 +223,47 @@ fn same(wanted: &BTreeMap<String, Value>, found: &BTreeMap<String, Value>) -> Re
     Ok(())
 }
 
-/// Demands that no secret is told, and says where its processes listen.
-fn secrets_and_ports(bench: &dyn Bench, outputs: &[Output]) -> Result<Vec<std::net::SocketAddr>> {
-    let secrets = bench.secrets()?;
-    let texts = bench.texts();
-    ensure!(!secrets.is_empty() && !texts.is_empty(), "nothing to look for");
-    secrets.in_no_file(&texts)?;
-    let told = outputs.iter().flat_map(|output| {
-        let stdout = secrets.found("stdout", &output.stdout);
-        stdout.into_iter().chain(secrets.found("stderr", &output.stderr))
-    });
-    let told: Vec<String> = told.collect();
-    ensure!(told.is_empty(), "{}", told.join("\n"));
-    Ok(leftovers::ports(bench.home()))
-}
-
-fn gone(bench: &dyn Bench, ports: &[std::net::SocketAddr]) -> Result<()> {
+fn nothing_left(bench: &dyn Bench, ports: &[std::net::SocketAddr]) -> Result<()> {
     leftovers::none(bench.home(), ports, &bench.temp_dir())?;
     let left = bench.left()?;
     ensure!(left.is_empty(), "left: {}", left.join(", "));
     Ok(())
+}
+
+/// What must be looked at before the removal, and again after it.
+struct Looks {
+    secrets: Secrets,
+    ports: Vec<std::net::SocketAddr>,
+}
+
+impl Looks {
+    /// Demands that no secret is told, and notes where its processes listen.
+    fn at(bench: &dyn Bench) -> Result<Self> {
+        let secrets = bench.secrets()?;
+        let texts = bench.texts();
+        ensure!(!secrets.is_empty() && !texts.is_empty(), "nothing to look for");
+        secrets.in_no_file(&texts)?;
+        let open = leftovers::open_words(bench.home());
+        ensure!(!open.is_empty(), "nobody runs");
+        for (process, words) in open {
+            let found = secrets.found(&format!("process {process:?}"), &words);
+            ensure!(found.is_empty(), "{}", found.join("\n"));
+        }
+        Ok(Self { secrets, ports: leftovers::ports(bench.home()) })
+    }
+
+    /// Demands that everything is gone and that no process told a secret, nor the records of the removal.
+    fn gone(&self, bench: &dyn Bench, outputs: &[Output]) -> Result<()> {
+        nothing_left(bench, &self.ports)?;
+        self.secrets.in_no_file(&bench.texts())?;
+        let told = outputs.iter().flat_map(|output| {
+            let stdout = self.secrets.found("stdout", &output.stdout);
+            stdout.into_iter().chain(self.secrets.found("stderr", &output.stderr))
+        });
+        let told: Vec<String> = told.collect();
+        ensure!(told.is_empty(), "{}", told.join("\n"));
+        Ok(())
+    }
 }
 
 fn events(bench: &dyn Bench) -> Result<Vec<Event>> {

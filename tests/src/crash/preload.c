@@ -10,7 +10,10 @@
  *                         torn:N      die in the middle of writing the N-th record
  *                         full:N      every operation from the N-th on that needs room fails with ENOSPC
  *                         full-once:N only the N-th does
+ *   BUTLER_TEST_FROM      nothing is counted before the record that contains this text; it is the first
  *   BUTLER_TEST_MATCH     full counts, and refuses, only files of this name
+ *   BUTLER_TEST_ASIDE     names of files, with a colon after each, that are not counted, because what they get
+ *                         depends on the time; they find no room either once N - 1 operations found some
  *   BUTLER_TEST_CLOCK     seconds that are added to the wall clock …
  *   BUTLER_TEST_CLOCK_AT  … once this many records are durable
  *   BUTLER_TEST_LOG       file for a line about each operation that needs room, and about each fault
@@ -42,9 +45,11 @@ static int armed;
 static enum fault fault;
 static long fault_at;
 static long clock_shift, clock_at;
-static char dir[PATH_MAX], journal[NAME_MAX + 1], match[NAME_MAX + 1];
+static char dir[PATH_MAX], journal[NAME_MAX + 1], match[NAME_MAX + 1], aside[PATH_MAX];
+static char from[PATH_MAX];
 static int log_fd = -1;
 
+static atomic_int counts;   /* the record from which on is counted has come */
 static atomic_long written; /* records, begun */
 static atomic_long durable; /* records, synced */
 static atomic_long needing; /* operations that need room */
@@ -96,7 +101,10 @@ __attribute__((constructor)) static void arm(void) {
     take("BUTLER_TEST_DIR", dir, sizeof dir);
     take("BUTLER_TEST_RECORDS", journal, sizeof journal);
     take("BUTLER_TEST_MATCH", match, sizeof match);
+    take("BUTLER_TEST_ASIDE", aside, sizeof aside);
+    take("BUTLER_TEST_FROM", from, sizeof from);
     take("BUTLER_TEST_LOG", log, sizeof log);
+    atomic_store(&counts, !*from);
     clock_shift = take_number("BUTLER_TEST_CLOCK");
     clock_at = take_number("BUTLER_TEST_CLOCK_AT");
     take_fault();
@@ -142,9 +150,26 @@ static int is_journal(const char *path) {
     return *journal && strcmp(base(path), journal) == 0;
 }
 
+static int is_aside(const char *path) {
+    const char *name = base(path);
+    size_t length = strlen(name);
+    for (const char *at = aside; *at;) {
+        const char *end = strchr(at, ':');
+        if (!end) return 0;
+        if ((size_t)(end - at) == length && strncmp(at, name, length) == 0) return 1;
+        at = end + 1;
+    }
+    return 0;
+}
+
 /* Counts an operation that needs room; true when there is none. */
 static int is_full(const char *what, const char *path) {
-    if (*match && strcmp(base(path), match) != 0) return 0;
+    if (!atomic_load(&counts) || (*match && strcmp(base(path), match) != 0)) return 0;
+    if (is_aside(path)) {
+        int full = fault == FULL && atomic_load(&needing) >= fault_at - 1;
+        if (full) errno = ENOSPC;
+        return full;
+    }
     long number = atomic_fetch_add(&needing, 1) + 1;
     int full = (fault == FULL && number >= fault_at) || (fault == FULL_ONCE && number == fault_at);
     if (full) {
@@ -159,10 +184,11 @@ static int is_full(const char *what, const char *path) {
 }
 
 /* Before a write: true when it must fail. `length` is cut to what is still written before the end. */
-static int before_write(int fd, size_t *length, int *dies, char *path) {
+static int before_write(int fd, const void *bytes, size_t *length, int *dies, char *path) {
     if (!path_of(fd, path)) return 0;
+    if (*from && is_journal(path) && memmem(bytes, *length, from, strlen(from))) atomic_store(&counts, 1);
     if (is_full("write", path)) return 1;
-    if (is_journal(path)) {
+    if (is_journal(path) && atomic_load(&counts)) {
         long number = atomic_fetch_add(&written, 1) + 1;
         atomic_store(&unsynced, 1);
         if (fault == TORN && number == fault_at) {
@@ -176,7 +202,7 @@ static int before_write(int fd, size_t *length, int *dies, char *path) {
 ssize_t write(int fd, const void *bytes, size_t length) {
     char path[PATH_MAX];
     int dies = 0;
-    if (before_write(fd, &length, &dies, path)) return -1;
+    if (before_write(fd, bytes, &length, &dies, path)) return -1;
     ssize_t result = REAL(write)(fd, bytes, length);
     if (dies) die("torn", atomic_load(&written), path);
     return result;
@@ -185,7 +211,7 @@ ssize_t write(int fd, const void *bytes, size_t length) {
 ssize_t pwrite64(int fd, const void *bytes, size_t length, off64_t at) {
     char path[PATH_MAX];
     int dies = 0;
-    if (before_write(fd, &length, &dies, path)) return -1;
+    if (before_write(fd, bytes, &length, &dies, path)) return -1;
     ssize_t result = REAL(pwrite64)(fd, bytes, length, at);
     if (dies) die("torn", atomic_load(&written), path);
     return result;
@@ -195,7 +221,9 @@ ssize_t writev(int fd, const struct iovec *parts, int count) {
     char path[PATH_MAX];
     size_t length = 0;
     int dies = 0;
-    if (before_write(fd, &length, &dies, path)) return -1;
+    const struct iovec *first = count > 0 ? parts : &(struct iovec){"", 0};
+    length = first->iov_len;
+    if (before_write(fd, first->iov_base, &length, &dies, path)) return -1;
     if (dies) die("torn", atomic_load(&written), path);
     return REAL(writev)(fd, parts, count);
 }

@@ -20,6 +20,8 @@ pub struct Row {
     pub removal: Option<String>,
     /// How long all of it took.
     pub took: Duration,
+    /// How long its parts took, in their order.
+    pub spent: Vec<(&'static str, Duration)>,
     /// What was wrong.
     pub failure: Option<String>,
 }
@@ -64,6 +66,7 @@ impl Report {
                 "scenario": row.scenario, "case": row.case, "record": row.record,
                 "resumeSeconds": row.resume.map(|time| time.as_secs_f64()), "removalKilled": row.removal,
                 "seconds": row.took.as_secs_f64(), "failure": row.failure,
+                "parts": row.spent.iter().map(|(name, time)| json!([name, time.as_secs_f64()])).collect::<Vec<_>>(),
             })
         };
         json!({
