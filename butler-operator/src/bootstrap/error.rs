@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use butler_core::{
-    bootstrap::run::RunError,
+    bootstrap::run::{RunError, Stage},
     cluster::{ApiError, crds::CrdsError},
     error::{Code, Diagnose, ErrorKind},
     event::{JournalError, RunId},
@@ -34,7 +34,7 @@ pub enum BootstrapError {
         message: String,
     },
     /// It took too long.
-    #[error("cluster `{cluster}` was not ready within {} min; last phase `{phase}`: {message}", limit.as_secs() / 60)]
+    #[error("cluster `{cluster}` was not ready within {}; last phase `{phase}`{}", words(*limit), after(message))]
     Timeout {
         /// The cluster.
         cluster: String,
@@ -169,6 +169,19 @@ impl BootstrapError {
     }
 }
 
+/// A limit as a person gives one.
+fn words(limit: std::time::Duration) -> String {
+    match limit.as_secs() {
+        seconds if seconds > 0 && seconds % 60 == 0 => format!("{} min", seconds / 60),
+        _ => format!("{limit:?}"),
+    }
+}
+
+/// What was waited for, where anything was.
+fn after(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(": {message}") }
+}
+
 impl Diagnose for BootstrapError {
     fn code(&self) -> Code {
         match self {
@@ -201,11 +214,16 @@ impl Diagnose for BootstrapError {
                 format!("butleradm bootstrap resume {run}"),
                 format!("butleradm bootstrap destroy {run}"),
             ],
-            Self::ClusterTaken { run, cluster, .. } => vec![
-                format!("butleradm bootstrap status {cluster}"),
-                format!("butleradm bootstrap resume {run}"),
-                format!("butleradm bootstrap destroy {run}"),
-            ],
+            Self::ClusterTaken { run, cluster, stage } => {
+                // What is done, or what another process does, cannot be taken up.
+                let may_resume = [Stage::Interrupted, Stage::Stopped, Stage::Failed]
+                    .iter()
+                    .any(|resumable| resumable.as_str() == *stage);
+                let resume = Some(format!("butleradm bootstrap resume {run}")).filter(|_| may_resume);
+                let status = format!("butleradm bootstrap status {cluster}");
+                let destroy = format!("butleradm bootstrap destroy {run}");
+                std::iter::once(status).chain(resume).chain([destroy]).collect()
+            }
             Self::NotResumable { run, next, .. } => vec![format!("butleradm bootstrap {next} {run}")],
             Self::SecretsLost { run, .. } => vec![format!("butleradm bootstrap destroy {run}")],
             Self::NameTaken { .. } => vec!["choose another cluster.name".to_owned()],
@@ -216,5 +234,25 @@ impl Diagnose for BootstrapError {
 
     fn problems(&self) -> Vec<String> {
         self.inner().map(Diagnose::problems).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_limit_is_told_as_it_was_given() {
+        let told = |limit, message: &str| {
+            let run = RunId::new(jiff::Timestamp::UNIX_EPOCH);
+            let (cluster, phase) = ("m".to_owned(), "Pivoting".to_owned());
+            BootstrapError::Timeout { cluster, run, limit, phase, message: message.to_owned() }.to_string()
+        };
+        let expected = "cluster `m` was not ready within 90s; last phase `Pivoting`";
+        assert_eq!(told(Duration::from_secs(90), ""), expected);
+        let expected = "cluster `m` was not ready within 30 min; last phase `Pivoting`: nodes";
+        assert_eq!(told(Duration::from_secs(1800), "nodes"), expected);
     }
 }

@@ -128,3 +128,16 @@ fn a_rehearsal_needs_no_provider_and_leaves_nothing() -> Result<()> {
     ensure!(!lab.home.join("sandbox").join(format!("rehearsal-{cluster}")).exists());
     Ok(())
 }
+
+#[test]
+fn a_rehearsal_removes_what_it_made_and_none_that_was_kept() -> Result<()> {
+    let lab = Lab::new()?;
+    let config = lab.config("kept", "single-node")?;
+    let _kept = lab.bootstrap(&["rehearse", "--config", &config, "--keep"]).run()?.success()?;
+    let refused = lab.bootstrap(&["rehearse", "--config", &config]).run()?.failed_with(1)?;
+    ensure!(refused.stderr.contains("BTL-2014"), "{refused}");
+    ensure!(lab.status("kept")?["stage"] == "Succeeded", "{}", lab.status("kept")?);
+    ensure!(lab.home.join("sandbox/rehearsal-kept").exists());
+    lab.destroy("kept")?;
+    lab.nothing_left("kept")
+}

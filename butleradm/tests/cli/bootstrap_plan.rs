@@ -373,8 +373,10 @@ fn what_comes_through_a_pipe_is_all_of_it_and_belongs_here() -> Result<()> {
         .replace("certManager: {enabled: false}", "certManager: {enabled: true}")
         + "charts: {mirror: charts}\n";
     // A shell gives a pipe a name: <(decrypt bootstrap.yaml).
-    let piped =
-        bootstrap_plan(&env, Path::new("/dev/stdin"), &["-o", "json"]).stdin(&text).run()?.success()?;
+    let piped = bootstrap_plan(&env, Path::new("/dev/stdin"), &["-o", "json"])
+        .stdin(text.as_str())
+        .run()?
+        .success()?;
     let plan = Plan::from_json(&piped.stdout)?;
     ensure!(plan.world.config_sha256 == World::of(text.as_bytes()).config_sha256, "{piped}");
     let source = fs::canonicalize(env.work_dir())?.join("charts").display().to_string();

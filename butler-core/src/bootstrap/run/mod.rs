@@ -86,7 +86,14 @@ impl Runs {
     /// Every run, oldest first. One whose journal is damaged is among them, with what is wrong.
     pub fn list(&self) -> Result<Vec<Listed>, RunError> {
         let runs = self.ids()?.into_iter();
-        Ok(runs.map(|id| self.dir(&id)).map(|dir| (dir.clone(), dir.state())).collect())
+        let mut all: Vec<Listed> =
+            runs.map(|id| self.dir(&id)).map(|dir| (dir.clone(), dir.state())).collect();
+        // Of two that began in the same second the ids do not tell which was first.
+        all.sort_by_cached_key(|(dir, state)| {
+            let second = dir.id().as_str().rsplit_once('-').map(|(second, _)| second.to_owned());
+            (second, state.as_ref().ok().and_then(|state| state.started), dir.id().clone())
+        });
+        Ok(all)
     }
 
     /// The run that is meant by an id, the beginning of one, or the name of a cluster; then its newest.
@@ -240,5 +247,36 @@ impl RunDir {
         let events = self.events()?;
         let holder = self.holder();
         Ok(RunState::of(&self.id, &events, holder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        event::{EventKind, Journal},
+        settings::Environment,
+    };
+
+    #[test]
+    fn of_two_runs_of_one_second_the_later_is_the_newest() {
+        let home = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("BUTLER_HOME", home.path().to_str().unwrap())]);
+        let runs = Runs::new(&Home::resolve(&environment).unwrap());
+        let ids = ["20260114-101112-ff0000", "20260114-101112-000001", "20260114-101111-ffffff"];
+        for id in ids {
+            let id = RunId::parse(id).unwrap();
+            let (mut journal, _) = Journal::open(&runs.dir(&id).journal(), id).unwrap();
+            let facts = json!({
+                "cluster": "m", "provider": "sandbox", "runtime": "process", "configSha256": "0", "version": "0",
+            });
+            journal.append(EventKind::Intent { step: steps::RUN.into(), data: facts }).unwrap();
+        }
+        let listed: Vec<String> =
+            runs.list().unwrap().into_iter().map(|(dir, _)| dir.id().to_string()).collect();
+        assert_eq!(listed, [ids[2], ids[0], ids[1]]);
+        assert_eq!(runs.find("m").unwrap().0.id().as_str(), ids[1]);
     }
 }

@@ -7,6 +7,7 @@ use butler_core::{
         config::{Source, read},
         run::RunError,
     },
+    error::Diagnose,
     event::Outcome,
     settings::{Environment, Home},
 };
@@ -129,7 +130,10 @@ fn a_run_holds_the_name_of_its_cluster_while_something_may_be_left_of_it(
     match held {
         None => drop(result.unwrap()),
         Some(expected) => match result.unwrap_err() {
-            BootstrapError::ClusterTaken { cluster, run, stage } => {
+            error @ BootstrapError::ClusterTaken { .. } => {
+                let resumes = error.hints().iter().any(|hint| hint.contains("bootstrap resume"));
+                assert_eq!(resumes, expected != "Succeeded", "what is made cannot be gone on with");
+                let BootstrapError::ClusterTaken { cluster, run, stage } = error else { panic!() };
                 assert_eq!((cluster.as_str(), &run, stage), ("m", dir.id(), expected));
             }
             other => panic!("{other:?}"),

@@ -332,7 +332,8 @@ impl ClusterBootstraps {
         if !wanted::is_local(bootstrap) {
             let cluster = Cluster::of(&self.context.client, bootstrap, bench).await?;
             verify::etcd(&cluster).await?;
-            let work = pivot::hand_over(&target.client, bootstrap, requests);
+            let record = pivot::at_its_end(bootstrap, &nodes, self.context.now());
+            let work = pivot::hand_over(&target.client, &record, requests);
             let work = async { work.await.map_err(|error| trouble(&error)) };
             bench.ledger.effect(steps::PIVOT, json!({}), work, |names| json!(names)).await?;
         }

@@ -154,7 +154,7 @@ impl Cluster {
                 until(TURN, apply).await.map_err(|error| trouble(&error))
             }
         };
-        join_all(control_planes.map(one)).await.into_iter().map(|result| result.map(drop)).collect()
+        join_all(control_planes.map(one)).await.into_iter().try_for_each(|result| result.map(drop))
     }
 
     /// Begins etcd on the first control plane, and waits until the API server is ready. Both may have

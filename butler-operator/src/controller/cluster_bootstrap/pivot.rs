@@ -3,12 +3,15 @@
 
 use butler_core::{
     api::{
-        ClusterBootstrap, LoadBalancerRequest, MachineRequest, cluster_bootstrap::ClusterBootstrapPhase,
-        conditions::types, names::managers,
+        ClusterBootstrap, LoadBalancerRequest, MachineRequest,
+        cluster_bootstrap::ClusterBootstrapPhase,
+        conditions::{reasons, status, types},
+        names::managers,
     },
     cluster::ApiError,
     error::{Code, Diagnose},
 };
+use jiff::Timestamp;
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{Patch, PatchParams},
@@ -17,6 +20,22 @@ use kube::{
 use serde_json::json;
 
 use super::{Written, wanted};
+use crate::controller::condition;
+
+/// The bootstrap as it will be remembered: that the objects are there is the last thing that was missing.
+/// `nodes` are the machines that are Ready.
+pub(super) fn at_its_end(bootstrap: &ClusterBootstrap, nodes: &[String], now: Timestamp) -> ClusterBootstrap {
+    let mut bootstrap = bootstrap.clone();
+    let generation = bootstrap.metadata.generation;
+    let status = bootstrap.status.get_or_insert_default();
+    status.phase = Some(ClusterBootstrapPhase::Ready);
+    for machine in &mut status.machines {
+        machine.ready = Some(nodes.contains(&machine.name));
+    }
+    let ready = (types::READY, status::TRUE, reasons::READY);
+    condition::set(&mut status.conditions, ready, "", generation, now);
+    bootstrap
+}
 
 /// Copies the objects and returns their names. A cluster without our definitions takes nothing over.
 pub(super) async fn hand_over(
@@ -50,10 +69,7 @@ pub(super) async fn hand_over(
     names.push(apply(target, &record).await?);
     let api: Api<ClusterBootstrap> =
         Api::namespaced(target.clone(), &bootstrap.namespace().unwrap_or_default());
-    // That the objects are there is the last thing that was missing.
-    let mut status = bootstrap.status.clone().unwrap_or_default();
-    status.phase = Some(ClusterBootstrapPhase::Ready);
-    status.conditions.retain(|condition| condition.type_ != types::READY);
+    let status = bootstrap.status.clone().unwrap_or_default();
     let status = json!({ "status": status });
     let params =
         PatchParams { field_manager: Some(managers::CLUSTER_BOOTSTRAP.to_owned()), ..Default::default() };

@@ -6,8 +6,9 @@ use butler_core::{
     api::cluster_bootstrap::BootstrapAddons,
     bootstrap::{
         config::{Config, KindConfig, ProviderSettings, RuntimeKind, SandboxConfig},
-        run::Runs,
+        run::{RunState, Runs},
     },
+    event::RunId,
 };
 use butler_term::{CommandResult, run::Session};
 use clap::Args;
@@ -54,16 +55,19 @@ pub(crate) fn run(args: &RehearseArgs, session: &Session) -> CommandResult {
     }
     let config = rehearsal(source.loaded.config.clone());
     let cluster = config.cluster.name.clone();
+    let (_, runs): (_, Runs) = runs(session)?;
+    let earlier: Vec<RunId> = runs.list()?.into_iter().map(|(dir, _)| dir.id().clone()).collect();
     let made = start(config, &source, true, &args.go, session);
     let took = begun.elapsed();
     if args.keep {
         return made.map(drop);
     }
-    let (_, runs): (_, Runs) = runs(session)?;
-    // A failed rehearsal leaves nothing behind either.
-    if let Ok((dir, state)) = runs.find(&cluster)
-        && state.facts.as_ref().is_some_and(|facts| facts.rehearsal)
-    {
+    // A failed rehearsal leaves nothing behind either; one that somebody kept is not ours.
+    let of_this = |state: &RunState| {
+        state.facts.as_ref().is_some_and(|facts| facts.rehearsal && facts.cluster == cluster)
+    };
+    let mut new = runs.list()?.into_iter().rev().filter(|(dir, _)| !earlier.contains(dir.id()));
+    if let Some((dir, state)) = new.find_map(|(dir, state)| Some((dir, state.ok().filter(of_this)?))) {
         let _destroyed = destroy::remove_run(&dir, &state, &args.go.events, session)?;
     }
     made?;

@@ -212,7 +212,8 @@ fn idle(check: &mut Check<'_, '_>) {
         ),
     ]
     .into_iter()
-    .filter_map(|(block, is_idle, why)| is_idle.then(|| (format!("addons.{block}"), why)))
+    .filter(|(_, is_idle, _)| *is_idle)
+    .map(|(block, _, why)| (format!("addons.{block}"), why))
     .collect();
     if check.root.flag("addons.butlerController.enabled") == Some(false) {
         let needs = ["controlPlaneExposure", "multiTenancyMode", "networkPool", "providerNetwork"];

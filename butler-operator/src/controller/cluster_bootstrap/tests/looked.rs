@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use butler_core::api::names::labels;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
+use jiff::Timestamp;
 use kube::{Client, client::Body};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -47,7 +48,9 @@ fn handed_over() -> Case {
 async fn the_new_cluster_gets_its_machines_its_load_balancer_and_the_record() {
     let case = handed_over();
     let (client, asked) = server(None);
-    let names = pivot::hand_over(&client, &case.bootstrap(), &case.requests()).await.unwrap();
+    let nodes = ["m-cp-0".to_owned(), "m-worker-0".to_owned()];
+    let record = pivot::at_its_end(&case.bootstrap(), &nodes, Timestamp::UNIX_EPOCH);
+    let names = pivot::hand_over(&client, &record, &case.requests()).await.unwrap();
     let expected = [
         "MachineRequest/m-cp-0",
         "MachineRequest/m-cp-1",
@@ -73,7 +76,12 @@ async fn the_new_cluster_gets_its_machines_its_load_balancer_and_the_record() {
     let (_, path, status) = &asked[5];
     assert_eq!(path, "clusterbootstraps/m/status");
     assert_eq!(status["status"]["phase"], "Ready");
-    assert_eq!(status["status"]["machines"].as_array().map(Vec::len), Some(3));
+    let ready: Vec<_> =
+        status["status"]["machines"].as_array().unwrap().iter().map(|m| &m["ready"]).collect();
+    assert_eq!(ready, [true, false, true]);
+    let conditions = status["status"]["conditions"].as_array().unwrap();
+    let ready = conditions.iter().find(|condition| condition["type"] == "Ready").unwrap();
+    assert_eq!((&ready["status"], &ready["reason"]), (&json!("True"), &json!("Ready")));
 }
 
 #[tokio::test]
