@@ -37,8 +37,10 @@ impl Ui {
     }
 
     async fn ask(&self, prompt: String) -> CommandResult<String> {
-        self.wait(prompt, |prompt| Input::<String>::new().with_prompt(prompt).allow_empty(true).interact_text())
-            .await
+        self.wait(prompt, |prompt| {
+            Input::<String>::new().with_prompt(prompt).allow_empty(true).interact_text()
+        })
+        .await
     }
 
     /// A line of text, or what stands there already.

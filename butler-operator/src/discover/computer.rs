@@ -94,7 +94,11 @@ fn sandboxes(surveyor: &Surveyor) -> String {
         format!("{name} ({})", if runs { "runs" } else { "stopped" })
     };
     let known: Vec<String> = names.map(state).collect();
-    if known.is_empty() { "none; the run makes one, named after the cluster".to_owned() } else { known.join(", ") }
+    if known.is_empty() {
+        "none; the run makes one, named after the cluster".to_owned()
+    } else {
+        known.join(", ")
+    }
 }
 
 #[cfg(test)]

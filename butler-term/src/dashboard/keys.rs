@@ -154,7 +154,7 @@ pub const TABLE: &[Binding<Action>] = &[
     hint(row(scope::RUN, Action::Detach, "run.detach", "d", "detach")),
     hint(row(scope::WIZARD, Action::NextPage, "wizard.next", "ctrl-n enter", "next page")),
     hint(row(scope::WIZARD, Action::Back, "wizard.back", "esc", "back")),
-    hint(row(scope::WIZARD, Action::Again, "wizard.again", "ctrl-r f5", "ask again")),
+    row(scope::WIZARD, Action::Again, "wizard.again", "ctrl-r f5", "ask the provider again"),
     row(scope::WIZARD, Action::NextProblem, "wizard.problem", "ctrl-g f8", "next problem"),
     row(scope::WIZARD, Action::Up, "wizard.up", "up", "one up"),
     row(scope::WIZARD, Action::Down, "wizard.down", "down", "one down"),

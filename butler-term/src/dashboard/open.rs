@@ -9,8 +9,7 @@ use butler_core::{
 };
 
 use super::{
-    Dashboard,
-    Origin,
+    Dashboard, Origin,
     feeds::{Feeds, Means, Scout},
     keys::TABLE,
     tabs::{

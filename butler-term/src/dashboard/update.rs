@@ -9,7 +9,8 @@ use super::{
     world::learn,
 };
 use crate::tui::{
-    App, Effect, Event, Fault, Key, KeyCode, KeyEvent, KeyModifiers, Layer, MouseEvent, MouseEventKind, Msg, Remote, Reply,
+    App, Effect, Event, Fault, Key, KeyCode, KeyEvent, KeyModifiers, Layer, MouseEvent, MouseEventKind, Msg,
+    Remote, Reply,
     layers::{Help, Palette},
 };
 

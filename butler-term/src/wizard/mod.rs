@@ -102,9 +102,8 @@ impl Plain<'_> {
                 Said::Answer(answer) => wizard.answer(question, &answer),
                 Said::Kept(path) => wizard.kept(question, &path),
             }
-            let mine = |problem: &Problem| {
-                wizard.about(problem).is_some_and(|(_, about)| about.key == question.key)
-            };
+            let mine =
+                |problem: &Problem| wizard.about(problem).is_some_and(|(_, about)| about.key == question.key);
             let wrong = wizard.problems().into_iter().find(mine);
             if let Some(problem) = &wrong {
                 self.tell(problem);
@@ -173,9 +172,8 @@ impl Plain<'_> {
         loop {
             let Said::Answer(text) = self.line(label, &shown, wizard).await? else { return Ok(Said::Back) };
             let number = text.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?));
-            let named = || {
-                options.iter().find(|option| word(option).eq_ignore_ascii_case(&text) || option.0 == text)
-            };
+            let named =
+                || options.iter().find(|option| word(option).eq_ignore_ascii_case(&text) || option.0 == text);
             match number.or_else(named) {
                 Some((value, _)) => return Ok(Said::Answer((*value).to_owned())),
                 None => self.ui.status(format_args!("✗ `{text}` is none of them")),
@@ -191,8 +189,7 @@ impl Plain<'_> {
             LEAVE => {
                 let path = self.drafts.save(&wizard.draft())?;
                 let message = format!("the questions were left; the draft is kept as `{}`", path.display());
-                Err(CommandError::new(Code::Declined, message)
-                    .hint("butleradm bootstrap --plain --resume"))
+                Err(CommandError::new(Code::Declined, message).hint("butleradm bootstrap --plain --resume"))
             }
             _ => Ok(Said::Answer(text)),
         }
@@ -214,7 +211,10 @@ impl Plain<'_> {
                 survey
             }
             Err(fault) => {
-                self.ui.status(format_args!("✗ {} ({}); what was not found can be typed", fault.message, fault.code));
+                self.ui.status(format_args!(
+                    "✗ {} ({}); what was not found can be typed",
+                    fault.message, fault.code
+                ));
                 Survey::default()
             }
         }

@@ -2,7 +2,6 @@
 
 use std::{fmt::Write, net::Ipv4Addr};
 
-
 use ipnet::{Ipv4Net, Ipv4Subnets};
 
 use super::{
@@ -36,9 +35,10 @@ pub fn document(answers: &Answers) -> String {
             put(&mut root, &path, node);
         }
     }
-    let mut text = "# A management cluster, as it was asked for by the wizard of butleradm. It needs nothing else:\n\
+    let mut text =
+        "# A management cluster, as it was asked for by the wizard of butleradm. It needs nothing else:\n\
                     #   butleradm bootstrap --config FILE\n"
-        .to_owned();
+            .to_owned();
     for (name, doc) in sections() {
         let Some((_, node)) = root.iter().find(|(key, _)| key == name) else { continue };
         if matches!(node, Node::Line(_)) {
@@ -64,7 +64,9 @@ fn node(question: &Question, answers: &Answers) -> Option<Node> {
             Node::Line(format!("{{{place}: {}}}", quoted(&answer)))
         }
         (_, FactKind::Block) => Node::Items(items().flat_map(blocks).map(reserved).collect()),
-        (_, FactKind::List) => Node::Line(format!("[{}]", items().map(quoted).collect::<Vec<_>>().join(", "))),
+        (_, FactKind::List) => {
+            Node::Line(format!("[{}]", items().map(quoted).collect::<Vec<_>>().join(", ")))
+        }
         (_, FactKind::Number) if answer.parse::<i64>().is_ok() => Node::Line(answer),
         (_, FactKind::Flag) if matches!(answer.as_str(), "true" | "false") => Node::Line(answer),
         _ => Node::Line(quoted(&answer)),

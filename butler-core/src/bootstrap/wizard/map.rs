@@ -82,9 +82,8 @@ impl Area {
     }
 
     fn clashes(&self, other: &Self) -> bool {
-        let within = |pair: &(&str, &str)| {
-            *pair == (self.name, other.name) || *pair == (other.name, self.name)
-        };
+        let within =
+            |pair: &(&str, &str)| *pair == (self.name, other.name) || *pair == (other.name, self.name);
         self.first < other.end && other.first < self.end && !WITHIN.iter().any(within)
     }
 }
@@ -124,7 +123,11 @@ pub fn map(answers: &Answers) -> Map {
         range: area.words(),
         count: area.end - area.first,
         pieces: at(area.first)..at(area.end),
-        clashes: areas.iter().filter(|other| area.clashes(other) && other.name != area.name).map(|other| other.name).collect(),
+        clashes: areas
+            .iter()
+            .filter(|other| area.clashes(other) && other.name != area.name)
+            .map(|other| other.name)
+            .collect(),
     };
     Map { pieces: cuts.windows(2).map(piece).collect(), rows: areas.iter().map(row).collect() }
 }

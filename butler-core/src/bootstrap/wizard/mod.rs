@@ -51,7 +51,8 @@ impl Wizard {
     /// Begins at the first page, or where a draft was left.
     pub fn new(draft: Option<Draft>, directory: PathBuf, home: Option<PathBuf>) -> Self {
         let Draft { page, answers, edited } = draft.unwrap_or_default();
-        let at = PAGES.iter().find(|known| known.id.as_str() == page).map_or(PageId::Provider, |page| page.id);
+        let at =
+            PAGES.iter().find(|known| known.id.as_str() == page).map_or(PageId::Provider, |page| page.id);
         // A plan is made anew.
         let at = at.min(PageId::Review);
         Self { answers, at, edited, directory, home }
@@ -96,8 +97,11 @@ impl Wizard {
 
     /// To the next page, unless an answer of this one cannot be used; then these are the reasons.
     pub fn forward(&mut self) -> Result<(), Vec<Problem>> {
-        let wrong: Vec<Problem> =
-            self.problems().into_iter().filter(|problem| problem.is_error() && self.is_here(problem)).collect();
+        let wrong: Vec<Problem> = self
+            .problems()
+            .into_iter()
+            .filter(|problem| problem.is_error() && self.is_here(problem))
+            .collect();
         if !wrong.is_empty() {
             return Err(wrong);
         }

@@ -72,14 +72,14 @@ fn needed(provider: &str) -> Vec<(&'static str, &'static str)> {
     own.iter().chain(shared).copied().collect()
 }
 
-const PROVIDERS: [&str; 8] =
-    ["sandbox", "local", "harvester", "nutanix", "proxmox", "aws", "azure", "gcp"];
+const PROVIDERS: [&str; 8] = ["sandbox", "local", "harvester", "nutanix", "proxmox", "aws", "azure", "gcp"];
 
 #[test]
 fn whoever_answers_only_what_nobody_else_can_gets_a_configuration_without_a_problem() {
     for provider in PROVIDERS {
         let wizard = answered(provider, &needed(provider));
-        let read = wizard.read().unwrap_or_else(|error| panic!("{provider}: {error:?}\n{}", wizard.document()));
+        let read =
+            wizard.read().unwrap_or_else(|error| panic!("{provider}: {error:?}\n{}", wizard.document()));
         assert_eq!(read.warnings, [], "{provider}\n{}", wizard.document());
         assert_eq!(read.config.provider_kind().as_str(), provider);
         insta::assert_snapshot!(format!("document-{provider}"), wizard.document());
@@ -269,9 +269,17 @@ fn every_question_has_words_and_every_key_is_one() {
     for question in PAGES.iter().flat_map(|page| page.questions) {
         let wizards_own = own.contains(&question.key) || question.key.ends_with(".from");
         assert!(question.kind().is_some() || wizards_own, "{}", question.key);
-        assert!(!question.note_text().is_empty() || question.label == "Addons" || question.key == "signIn", "{}", question.key);
+        assert!(
+            !question.note_text().is_empty() || question.label == "Addons" || question.key == "signIn",
+            "{}",
+            question.key
+        );
         if let (Ask::Choice(options), Some(FactKind::Choice(values))) = (question.ask, question.kind()) {
-            assert!(options.iter().all(|(value, _)| value.is_empty() || values.contains(value)), "{}", question.key);
+            assert!(
+                options.iter().all(|(value, _)| value.is_empty() || values.contains(value)),
+                "{}",
+                question.key
+            );
         }
         if let Some(FactKind::Flag) = question.kind() {
             assert_eq!(question.ask, Ask::Flag, "{}", question.key);

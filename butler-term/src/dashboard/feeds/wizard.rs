@@ -53,7 +53,9 @@ pub(super) async fn work(effect: WizardDo, means: Arc<Means>, mail: Mail<News>) 
             }
             None
         }
-        WizardDo::Plan { ticket, path, text, replace } => Some(plan(ticket, path, &text, replace, &means).await),
+        WizardDo::Plan { ticket, path, text, replace } => {
+            Some(plan(ticket, path, &text, replace, &means).await)
+        }
         WizardDo::Leave(draft) => Some(WizardNews::Left(drafts(&means).and_then(|drafts| match &draft {
             Some(draft) => drafts.save(draft).map(Some).map_err(|error| Fault::from(&error)),
             None => {

@@ -79,7 +79,10 @@ fn every_page_as_it_begins() {
     look("wizard-network", &mut at("network", HARVESTER));
     look("wizard-tenants", &mut at("tenants", HARVESTER));
     look("wizard-addons", &mut at("addons", &[("provider", "sandbox"), ("extras", "choose")]));
-    look("wizard-exposure", &mut at("exposure", &[("provider", "gcp"), ("controlPlaneExposure.mode", "Ingress")]));
+    look(
+        "wizard-exposure",
+        &mut at("exposure", &[("provider", "gcp"), ("controlPlaneExposure.mode", "Ingress")]),
+    );
     look("wizard-review", &mut at("review", &[("provider", "sandbox")]));
 }
 

@@ -37,7 +37,15 @@ pub struct Ask<T> {
 impl<T: Clone> Ask<T> {
     /// `text` says what will happen; `task` is what happens.
     pub fn new(title: impl Into<String>, text: impl Into<String>, need: Need, task: T) -> Self {
-        Self { title: title.into(), text: text.into(), need, typed: Input::default(), wrong: false, task, otherwise: None }
+        Self {
+            title: title.into(),
+            text: text.into(),
+            need,
+            typed: Input::default(),
+            wrong: false,
+            task,
+            otherwise: None,
+        }
     }
 
     /// What happens after a no; without it, nothing does.

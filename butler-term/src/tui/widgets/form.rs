@@ -295,7 +295,8 @@ fn fits(options: &[Choice], room: u16) -> bool {
 
 /// What can be chosen, one below the other; of many, those around the chosen one.
 fn list<'a>(options: &[Choice], chosen: Option<usize>, theme: &Theme) -> Vec<Line<'a>> {
-    let first = chosen.map_or(0, |at| (at + 2).saturating_sub(LISTED)).min(options.len().saturating_sub(LISTED));
+    let first =
+        chosen.map_or(0, |at| (at + 2).saturating_sub(LISTED)).min(options.len().saturating_sub(LISTED));
     let column = options.iter().map(|option| width(&option.label)).max().unwrap_or(0).min(32);
     let row = |(at, option): (usize, &Choice)| {
         let (mark, style) = if chosen == Some(at) { ("●", theme.focus) } else { ("○", theme.text) };
@@ -306,8 +307,7 @@ fn list<'a>(options: &[Choice], chosen: Option<usize>, theme: &Theme) -> Vec<Lin
             words(&option.note, theme.dim),
         ])
     };
-    let mut lines: Vec<Line<'a>> =
-        options.iter().enumerate().skip(first).take(LISTED).map(row).collect();
+    let mut lines: Vec<Line<'a>> = options.iter().enumerate().skip(first).take(LISTED).map(row).collect();
     if options.len() > LISTED {
         lines.push(Line::styled(format!("      {} in all; ↑↓ for more", options.len()), theme.dim));
     }

@@ -79,8 +79,8 @@ fn plain(resume: bool, args: &run::RunArgs, session: &Session) -> CommandResult 
     let home = Home::resolve(&session.environment)?;
     let drafts = Drafts::new(&home);
     let draft = if resume { Some(drafts.load()?) } else { None };
-    let directory = std::env::current_dir()
-        .map_err(|source| ConfigError::Unreadable { path: ".".into(), source })?;
+    let directory =
+        std::env::current_dir().map_err(|source| ConfigError::Unreadable { path: ".".into(), source })?;
     let mut wizard = Wizard::new(draft, directory.clone(), session.environment.path(env::HOME));
     let scout = scout(session)?;
     let asked = wizard::Plain { ui: &session.ui, home: &home, drafts: &drafts, scout: &*scout };

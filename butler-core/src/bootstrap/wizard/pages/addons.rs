@@ -44,9 +44,11 @@ pub(super) static ADDONS: &[Question] = &[
     question("addons.storage.type", "Storage", Ask::Choice(STORAGE)).show(on_machines),
     question("addons.loadBalancer.type", "Load balancer", Ask::Choice(LOAD_BALANCER))
         .default(|answers| if answers.on_prem() { "metallb" } else { "none" }.to_owned())
-        .show(|answers| {
-            if answers.on_this_computer() { Show::Absent } else { Show::or_implied(answers.on_prem()) }
-        }),
+        .show(
+            |answers| {
+                if answers.on_this_computer() { Show::Absent } else { Show::or_implied(answers.on_prem()) }
+            },
+        ),
     switch!("certManager", "cert-manager"),
     switch!("ingress", "Ingress (Traefik)"),
     switch!("controlPlaneProvider", "Tenants (Steward)"),
@@ -111,7 +113,6 @@ pub(super) static EXPOSURE: &[Question] = &[
         .default(|_| "traefik".to_owned())
         .show(console_ingress),
     flag("addons.console.ingress.tls", "  TLS").show(console_ingress),
-    text("providerConfig.local.consolePort", "Console port").show(|answers| {
-        Show::when(answers.on(&["local"]) && answers.says("addons.console.enabled"))
-    }),
+    text("providerConfig.local.consolePort", "Console port")
+        .show(|answers| Show::when(answers.on(&["local"]) && answers.says("addons.console.enabled"))),
 ];

@@ -95,7 +95,8 @@ const PROVIDERS: &[(&str, &str)] = &[
     ("gcp", "Google Cloud"),
 ];
 
-static PROVIDER: &[Question] = &[question("provider", "Provider", Ask::Choice(PROVIDERS))];
+static PROVIDER: &[Question] =
+    &[question("provider", "Provider", Ask::Choice(PROVIDERS)).note("what is asked next depends on it")];
 
 const fn page(id: PageId, title: &'static str, about: &'static str, questions: &'static [Question]) -> Page {
     Page { id, title, about, questions, bare: |_| false }
@@ -104,17 +105,38 @@ const fn page(id: PageId, title: &'static str, about: &'static str, questions: &
 /// The table.
 pub static PAGES: &[Page] = &[
     page(PageId::Provider, "Provider", "Where do the machines come from?", PROVIDER),
-    page(PageId::Credentials, "Credentials", "How to sign in. Nothing secret goes into the configuration.", provider::CREDENTIALS),
+    page(
+        PageId::Credentials,
+        "Credentials",
+        "How to sign in. Nothing secret goes into the configuration.",
+        provider::CREDENTIALS,
+    ),
     Page {
         bare: |answers| answers.on_this_computer(),
-        ..page(PageId::Discovery, "Discovery", "What there is, as far as it can be asked.", provider::RESOURCES)
+        ..page(
+            PageId::Discovery,
+            "Discovery",
+            "What there is, as far as it can be asked.",
+            provider::RESOURCES,
+        )
     },
     page(PageId::Cluster, "Cluster", "What is it called, and how large is it?", cluster::CLUSTER),
     page(PageId::System, "System", "What runs on the machines.", cluster::SYSTEM),
     page(PageId::Network, "Network", "Addresses of the management cluster.", network::CLUSTER),
     page(PageId::Tenants, "Tenants", "Addresses that Butler gives to tenants.", network::TENANTS),
     page(PageId::Addons, "Addons", "What is installed on it.", addons::ADDONS),
-    page(PageId::Exposure, "Exposure", "How API servers of tenants and the console are published.", addons::EXPOSURE),
-    Page { bare: |_| true, ..page(PageId::Review, "Review", "The configuration. It can be changed here.", &[]) },
-    Page { bare: |_| true, ..page(PageId::Plan, "Plan", "What would be done. Nothing was changed yet.", &[]) },
+    page(
+        PageId::Exposure,
+        "Exposure",
+        "How API servers of tenants and the console are published.",
+        addons::EXPOSURE,
+    ),
+    Page {
+        bare: |_| true,
+        ..page(PageId::Review, "Review", "The configuration. It can be changed here.", &[])
+    },
+    Page {
+        bare: |_| true,
+        ..page(PageId::Plan, "Plan", "What would be done. Nothing was changed yet.", &[])
+    },
 ];

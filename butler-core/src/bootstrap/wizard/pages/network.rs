@@ -68,9 +68,7 @@ pub(super) static TENANTS: &[Question] = &[
     text("networkPool.tenantAllocation.end", "  to").show(ipam),
     text("providerNetwork.gateway", "Gateway").show(ipam),
     list("providerNetwork.dnsServers", "DNS servers").show(ipam),
-    text("providerNetwork.subnet", "")
-        .default(|answers| answers.text("networkPool.cidr"))
-        .show(implied),
+    text("providerNetwork.subnet", "").default(|answers| answers.text("networkPool.cidr")).show(implied),
     question("providerNetwork.loadBalancer.allocationMode", "Load balancers", Ask::Choice(GROWTH)).show(ipam),
     number!("networkPool.tenantAllocation.defaults.lbPoolPerTenant", "  for a tenant", "2", ipam),
     number!("networkPool.tenantAllocation.defaults.nodesPerTenant", "Nodes of a tenant", "5", ipam),

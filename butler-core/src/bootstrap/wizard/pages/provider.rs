@@ -2,7 +2,7 @@
 
 use crate::bootstrap::wizard::{
     Resource, Show,
-    question::{Ask, Question, flag, found, from, list, question, secret, text},
+    question::{Ask, Question, flag, found, from, question, secret, text},
 };
 
 macro_rules! on {
@@ -67,7 +67,7 @@ pub(super) static RESOURCES: &[Question] = &[
     found("providerConfig.nutanix.subnetUUID", "Subnet", Resource::Networks).show(on!("nutanix")),
     found("providerConfig.nutanix.imageUUID", "Image", Resource::Images).show(on!("nutanix")),
     found("providerConfig.nutanix.storageContainerUUID", "Storage", Resource::Storage).show(on!("nutanix")),
-    list("providerConfig.proxmox.nodes", "Nodes")
+    found("providerConfig.proxmox.nodes", "Nodes", Resource::Zones)
         .note("nodes that machines may be placed on, with commas between")
         .show(on!("proxmox")),
     found("providerConfig.proxmox.storage", "Storage", Resource::Storage).show(on!("proxmox")),

@@ -73,7 +73,10 @@ impl Bootstrap {
             let lines = vec![
                 Line::styled("No management cluster was made from this machine yet.", theme.text),
                 Line::default(),
-                Line::styled("c asks for one, question by question; it can be tried without any hardware.", theme.text),
+                Line::styled(
+                    "c asks for one, question by question; it can be tried without any hardware.",
+                    theme.text,
+                ),
                 Line::styled("n begins a run from a configuration file.", theme.text),
             ];
             return paragraph(buffer, inside, lines);

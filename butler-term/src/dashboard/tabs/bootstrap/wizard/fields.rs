@@ -38,7 +38,8 @@ fn choice(options: &[(&str, &str)], answer: &str) -> Answer {
     let chosen = options.iter().position(|(value, _)| *value == answer).unwrap_or(0);
     let option = |(value, meaning): &(&str, &str)| {
         // What a word means is said only when it is not the word itself.
-        let plain = value.is_empty() || matches!(*value, "true" | "false") || value.eq_ignore_ascii_case(meaning);
+        let plain =
+            value.is_empty() || matches!(*value, "true" | "false") || value.eq_ignore_ascii_case(meaning);
         let (label, note) = if plain { (*meaning, "") } else { (*value, *meaning) };
         Choice { value: (*value).to_owned(), label: label.to_owned(), note: note.to_owned() }
     };

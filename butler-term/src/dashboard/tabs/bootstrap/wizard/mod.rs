@@ -151,7 +151,8 @@ impl Questions {
     fn rebuild(&mut self) {
         let here = self.asked.get(self.form.at()).map(|question| question.key);
         let asked = self.wizard.questions();
-        let same = asked.iter().map(|question| question.key).eq(self.asked.iter().map(|question| question.key));
+        let same =
+            asked.iter().map(|question| question.key).eq(self.asked.iter().map(|question| question.key));
         if !same {
             self.asked = asked;
             self.form = Form::new(self.asked.iter().map(|question| self.field(question)).collect());
@@ -182,8 +183,12 @@ impl Questions {
 
     /// Takes over what stands in the form.
     fn take(&mut self) -> Vec<Step> {
-        let given: Vec<(&'static Question, String)> =
-            self.asked.iter().zip(&self.form.fields).map(|(asked, field)| (*asked, field.answer.text())).collect();
+        let given: Vec<(&'static Question, String)> = self
+            .asked
+            .iter()
+            .zip(&self.form.fields)
+            .map(|(asked, field)| (*asked, field.answer.text()))
+            .collect();
         let Some((question, text)) = given.get(self.form.at()) else { return Vec::new() };
         let edited = self.wizard.is_edited();
         self.wizard.answer(question, text);
@@ -267,7 +272,8 @@ impl Questions {
             }
             Action::Page => {
                 let plan = || self.plan.value().cloned().unwrap_or_default();
-                let text = if self.wizard.page().id == PageId::Plan { plan() } else { self.wizard.document() };
+                let text =
+                    if self.wizard.page().id == PageId::Plan { plan() } else { self.wizard.document() };
                 vec![Step::Page { name: "bootstrap.yaml".to_owned(), text }]
             }
             Action::Leave | Action::Quit => self.leave(),
@@ -403,7 +409,10 @@ impl Questions {
             }
             WizardNews::Left(Ok(draft)) => {
                 let word = |path: PathBuf| {
-                    format!("the draft is kept as {}; `butleradm bootstrap --resume` goes on with it", path.display())
+                    format!(
+                        "the draft is kept as {}; `butleradm bootstrap --resume` goes on with it",
+                        path.display()
+                    )
                 };
                 return Outcome::Left(draft.map(word));
             }

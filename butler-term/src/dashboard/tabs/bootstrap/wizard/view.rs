@@ -81,9 +81,15 @@ impl Questions {
         }
         self.form.draw(buffer, upper, theme);
         if self.keeping > 0 {
-            put(buffer, lower, 0, &Line::styled(format!("{} keeping the secret …", spinner(world.tick)), theme.busy));
+            put(
+                buffer,
+                lower,
+                0,
+                &Line::styled(format!("{} keeping the secret …", spinner(world.tick)), theme.busy),
+            );
         }
-        let lower = Rect { y: lower.y + 1.min(lower.height), height: lower.height.saturating_sub(1), ..lower };
+        let lower =
+            Rect { y: lower.y + 1.min(lower.height), height: lower.height.saturating_sub(1), ..lower };
         self.scroll.draw(buffer, lower, &below, theme);
     }
 
@@ -129,7 +135,8 @@ impl Questions {
         ])];
         let simulated = self.wizard.answers().on(&["sandbox"]);
         if simulated {
-            lines.push(Line::styled("They are simulated: only what runs on them takes room here.", theme.dim));
+            lines
+                .push(Line::styled("They are simulated: only what runs on them takes room here.", theme.dim));
         }
         if let Some(there) = self.survey.value().and_then(|survey| survey.capacity).filter(|_| !simulated) {
             lines.push(Line::styled(format!("There is: {there}"), theme.dim));
@@ -144,10 +151,14 @@ impl Questions {
         let earlier = |problem: &&Problem| {
             problem.is_error() && self.wizard.about(problem).is_some_and(|(page, _)| page < here)
         };
-        let told = self.problems.iter().filter(earlier).flat_map(|problem| {
-            wrap(&format!("✗ on a page before: {}", fields::words(problem)), columns)
-        });
-        told.map(|text| Line::from(words(&text, theme.bad))).collect()
+        let earlier: Vec<&Problem> = self.problems.iter().filter(earlier).collect();
+        let Some(first) = earlier.first() else { return Vec::new() };
+        let more = match earlier.len() - 1 {
+            0 => String::new(),
+            more => format!(" ({more} more)"),
+        };
+        let told = wrap(&format!("✗ on a page before: {}{more}", fields::words(first)), columns);
+        told.iter().map(|text| Line::from(words(text, theme.bad))).collect()
     }
 
     /// The configuration, and what is wrong with it.
@@ -159,7 +170,8 @@ impl Questions {
             (0, some) => Line::styled(format!("! {some} to know"), theme.warn),
             (some, _) => Line::styled(format!("✗ {some} wrong; ctrl-g goes to the next"), theme.bad),
         };
-        let told: Vec<Line<'_>> = self.problems.iter().take(SHOWN).map(|problem| said(problem, theme)).collect();
+        let told: Vec<Line<'_>> =
+            self.problems.iter().take(SHOWN).map(|problem| said(problem, theme)).collect();
         let height = u16::try_from(told.len() + 1).unwrap_or(1).min(area.height / 2);
         let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
         if let Some(editor) = &self.editor {
