@@ -109,7 +109,7 @@ async fn proxmox_tells_nodes_storage_and_templates() {
         (
             "/api2/json/nodes",
             data(
-                json!([{"node": "pve1", "status": "online", "maxcpu": 8, "maxmem": 8 << 30_u64, "mem": 4 << 30_u64}]),
+                json!([{"node": "pve1", "status": "online", "maxcpu": 8, "maxmem": 8_u64 << 30, "mem": 4_u64 << 30}]),
             ),
         ),
         ("/api2/json/storage", data(json!([{"storage": "local-lvm", "type": "lvmthin"}]))),

@@ -67,7 +67,8 @@ impl Plain<'_> {
                 self.ui.status(format_args!("{}", wizard.document()));
             }
             if !self.page(wizard, &survey).await? {
-                wizard.back();
+                // A page that only tells something would lead here again.
+                while wizard.back() && wizard.questions().is_empty() {}
                 continue;
             }
             self.sum(wizard);

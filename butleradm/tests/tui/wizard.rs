@@ -39,7 +39,10 @@ fn a_newcomer_is_led_to_a_cluster_back_and_forth() -> Result<()> {
     pty.wait_for("xxxxxxxxxx", LIMIT)?;
     to(&mut pty, "\u{15}newcomer", "newcomer")?;
     pty.resize(20, 10)?;
-    pty.wait_until("a narrow screen", LIMIT, |screen| screen.contains("Cluster"))?;
+    // Until it was drawn anew, and not only cut.
+    pty.wait_until("a narrow screen", LIMIT, |screen| {
+        screen.contains("[0 Bootstrap]") && !screen.contains("Butler")
+    })?;
     pty.resize(100, 30)?;
     pty.wait_for("1 machine: 2 cores", LIMIT)?;
     to(&mut pty, "\r\r\r", NETWORK)?;

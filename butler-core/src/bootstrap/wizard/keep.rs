@@ -117,13 +117,20 @@ impl Drafts {
     }
 }
 
-/// Keeps a secret that was typed in, and answers with the place that the configuration names.
+/// Keeps a secret that was typed in, and answers with the place that the configuration names. A file that
+/// another configuration may name is not written over.
 pub fn keep_secret(home: &Home, answers: &Answers, key: &str, secret: &Secret) -> Result<PathBuf, HomeError> {
     let dir = home.dir().join("secrets");
     make_private_dir(&dir)?;
+    let dir = std::path::absolute(&dir).unwrap_or(dir);
     let key = key.trim_start_matches("providerConfig.");
     let name = format!("{}-{}", file_name(&answers.text("cluster.name")), file_name(key));
-    let path = std::path::absolute(dir.join(&name)).unwrap_or_else(|_| dir.join(&name));
+    let mut path = dir.join(&name);
+    let mut number = 1;
+    while fs::read(&path).map_or(path.exists(), |there| there != secret.expose().as_bytes()) {
+        number += 1;
+        path = dir.join(format!("{name}-{number}"));
+    }
     write_private(&path, secret.expose().as_bytes())?;
     Ok(path)
 }

@@ -86,6 +86,19 @@ fn whoever_answers_only_what_nobody_else_can_gets_a_configuration_without_a_prob
     }
 }
 
+#[rstest]
+#[case("sandbox", &[("cluster.topology", "ha"), ("size", "large")])]
+#[case("sandbox", &[("extras", "choose"), ("controlPlaneExposure.mode", "Ingress"), ("controlPlaneExposure.hostname", "*.k8s.example.org")])]
+#[case("harvester", &[("cluster.topology", "single-node"), ("network.mtu", "9000"), ("network.jumboFrames", "true")])]
+#[case("nutanix", &[("ipam", "false"), ("size", "own"), ("cluster.workers.replicas", "0")])]
+#[case("proxmox", &[("providerConfig.proxmox.templateID", "9000"), ("providerNetwork.loadBalancer.allocationMode", "elastic")])]
+#[case("aws", &[("controlPlaneExposure.mode", "Gateway"), ("controlPlaneExposure.hostname", "*.k8s.example.org")])]
+#[case("gcp", &[("addons.gitOps.type", "flux"), ("addons.console.ingress.enabled", "true"), ("multiTenancyMode", "Enforced")])]
+fn other_answers_are_right_too(#[case] provider: &str, #[case] given: &[(&str, &str)]) {
+    let wizard = answered(provider, &[needed(provider).as_slice(), given].concat());
+    assert_eq!(wizard.problems(), [], "{}", wizard.document());
+}
+
 #[test]
 fn the_same_answers_are_the_same_bytes_in_whatever_order_they_came() {
     for provider in PROVIDERS {
@@ -211,6 +224,10 @@ fn a_secret_is_in_a_file_and_nowhere_else() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    let again = |secret| keep_secret(&home, wizard.answers(), question.key, &Secret::from(secret)).unwrap();
+    assert_eq!(again("hunter2"), path, "the same secret has one file");
+    assert_ne!(again("other"), path, "another configuration may name it");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "hunter2");
     wizard.kept(question, &path);
     assert!(wizard.document().contains(&format!("password: {{file: {}}}", path.display())));
     assert_eq!(wizard.problems(), []);
