@@ -131,7 +131,7 @@ fn enter_and_enter_again_leads_a_newcomer_to_the_plan() {
 #[case("sandbox", &[("cluster.topology", "ha")], "cluster.workers.replicas", Show::Implied)]
 #[case("harvester", &[("size", "own")], "cluster.workers.replicas", Show::Asked)]
 #[case("harvester", &[("size", "own"), ("cluster.topology", "single-node")], "cluster.workers.cpu", Show::Absent)]
-#[case("harvester", &[("size", "own"), ("cluster.workers.replicas", "0")], "cluster.workers.cpu", Show::Absent)]
+#[case("harvester", &[("size", "own"), ("cluster.workers.replicas", "0")], "cluster.workers.cpu", Show::Implied)]
 #[case("harvester", &[("size", "own"), ("cluster.topology", "single-node")], "cluster.controlPlane.replicas", Show::Implied)]
 #[case("aws", &[], "network.vip", Show::Absent)]
 #[case("aws", &[], "network.loadBalancerPool.start", Show::Absent)]

@@ -42,11 +42,10 @@ fn workers(answers: &Answers) -> Show {
     control_plane(answers)
 }
 
-/// The numbers of workers matter only when there is one.
+/// The numbers of workers are asked for only when there is one; they stand beside a 0 too.
 fn each_worker(answers: &Answers) -> Show {
     match workers(answers) {
-        Show::Absent => Show::Absent,
-        _ if answers.text("cluster.workers.replicas") == "0" => Show::Absent,
+        Show::Asked if answers.text("cluster.workers.replicas") == "0" => Show::Implied,
         show => show,
     }
 }
