@@ -240,3 +240,15 @@ fn letters_are_letters_and_a_whole_file_does_no_harm() {
         drawn(&mut dashboard, (width, height));
     }
 }
+
+#[test]
+fn impatience_skips_no_page() {
+    let mut dashboard = at("credentials", &[("provider", "nutanix")]);
+    press(&mut dashboard, "prism.example.org<tab><tab><tab>admin<tab><tab>hunter2<enter>");
+    assert!(press(&mut dashboard, "<enter><enter>").is_empty(), "the secret is on its way");
+    let kept =
+        || WizardNews::Kept("providerConfig.nutanix.password", Ok("/home/me/.butler/secrets/a".into()));
+    told(&mut dashboard, kept());
+    told(&mut dashboard, kept());
+    assert!(drawn(&mut dashboard, (80, 24)).contains("new cluster › Discovery"));
+}

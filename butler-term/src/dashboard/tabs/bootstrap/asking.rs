@@ -29,8 +29,7 @@ impl Bootstrap {
             (WizardNews::Begin { draft: Some(draft), ask: true, .. }, None) => {
                 let name = draft.answers.text("cluster.name");
                 let text = format!(
-                    "Answers for the management cluster {name} were kept. With no, they are dropped with the \
-                     first page of new ones."
+                    "Answers for the management cluster {name} were kept. With no, they are dropped."
                 );
                 let begin = |origin| Task::Do(Do::Wizard(WizardDo::Begin(origin)));
                 let ask = Ask::new("Go on with the draft?", text, Need::Yes, begin(Origin::Resume));

@@ -411,6 +411,12 @@ impl Tab for Bootstrap {
         }
     }
 
+    fn settle(&mut self, _world: &World) {
+        if let Some(wizard) = &mut self.wizard {
+            wizard.settle();
+        }
+    }
+
     fn view(&self, world: &World, theme: &Theme, buffer: &mut Buffer, area: Rect) {
         match (&self.wizard, &self.open) {
             (Some(wizard), _) => wizard.view(world, theme, buffer, area),

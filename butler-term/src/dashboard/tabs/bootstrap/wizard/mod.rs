@@ -48,6 +48,8 @@ pub(super) struct Questions {
     survey: Remote<Survey>,
     surveyed: Option<Answers>,
     editor: Option<Editor>,
+    /// The text was changed, and nobody has looked at it yet.
+    dirty: bool,
     /// What would be done.
     plan: Remote<String>,
     scroll: Scroll,
@@ -80,6 +82,7 @@ impl Questions {
             survey: Remote::Loading,
             surveyed: None,
             editor: None,
+            dirty: false,
             plan: Remote::Loading,
             scroll: Scroll::default(),
             ticket: 0,
@@ -107,6 +110,7 @@ impl Questions {
     fn enter(&mut self) -> Vec<Step> {
         self.tried = false;
         self.editor = None;
+        self.keeping = 0;
         self.scroll = Scroll::default();
         self.asked.clear();
         self.form = Form::default();
@@ -114,7 +118,7 @@ impl Questions {
         let mut steps = vec![Step::Do(Do::Wizard(WizardDo::Save(self.wizard.draft())))];
         match self.wizard.page().id {
             PageId::Review => self.editor = Some(Editor::new(&self.wizard.document())),
-            PageId::Plan => steps.push(Step::Do(self.plan())),
+            PageId::Plan => steps.push(Step::Do(self.plan(false))),
             PageId::Discovery => steps.extend(self.survey(false)),
             _ => {}
         }
@@ -138,12 +142,12 @@ impl Questions {
     }
 
     /// Saves the configuration and asks what would be done.
-    fn plan(&mut self) -> Do {
+    fn plan(&mut self, replace: bool) -> Do {
         self.plan = Remote::Loading;
         self.ticket += 1;
         let path = self.wizard.file();
-        // It was written by this wizard, so it may be written again.
-        let replace = self.saved.as_ref() == Some(&path);
+        // What this wizard wrote it may write again.
+        let replace = replace || self.saved.as_ref() == Some(&path);
         Do::Wizard(WizardDo::Plan { ticket: self.ticket, path, text: self.wizard.document(), replace })
     }
 
@@ -190,6 +194,10 @@ impl Questions {
             .map(|(asked, field)| (*asked, field.answer.text()))
             .collect();
         let Some((question, text)) = given.get(self.form.at()) else { return Vec::new() };
+        let same = question.ask != Ask::Secret && self.wizard.answers().of(question) == text.trim();
+        if same {
+            return Vec::new();
+        }
         let edited = self.wizard.is_edited();
         self.wizard.answer(question, text);
         self.refresh();
@@ -201,8 +209,8 @@ impl Questions {
 
     /// Shows what follows from an answer: other questions, and other defaults.
     fn refresh(&mut self) {
-        let at = self.form.at();
         self.rebuild();
+        let at = self.form.at();
         for (index, (question, field)) in self.asked.iter().zip(&mut self.form.fields).enumerate() {
             let answer = self.wizard.answers().of(question);
             if index != at {
@@ -215,9 +223,7 @@ impl Questions {
     /// Takes a key of somebody who types.
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Outcome> {
         if let Some(editor) = &mut self.editor {
-            if editor.key(key) {
-                self.edited();
-            }
+            self.dirty |= editor.key(key);
             return Some(Outcome::Going(Vec::new()));
         }
         if self.asked.is_empty() {
@@ -234,11 +240,7 @@ impl Questions {
     /// Takes a text at once.
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.editor {
-            Some(editor) => {
-                if editor.paste(text) {
-                    self.edited();
-                }
-            }
+            Some(editor) => self.dirty |= editor.paste(text),
             None => {
                 self.form.paste(text);
                 self.take();
@@ -246,22 +248,25 @@ impl Questions {
         }
     }
 
-    fn edited(&mut self) {
-        if let Some(editor) = &self.editor {
+    /// Looks at what was changed by hand: once for a frame, however many keys came before it.
+    pub(super) fn settle(&mut self) {
+        if let Some(editor) = self.editor.as_ref().filter(|_| self.dirty) {
             self.wizard.edit(editor.text());
             self.problems = self.wizard.problems();
         }
+        self.dirty = false;
     }
 
     /// Takes an action.
     pub(super) fn act(&mut self, action: Action) -> Option<Outcome> {
+        self.settle();
         let steps = match action {
             Action::NextPage if self.wizard.page().id == PageId::Plan => return self.run(),
             Action::NextPage => self.next(),
             Action::Back => self.back(),
             Action::Again => match self.wizard.page().id {
                 PageId::Discovery => self.survey(true).into_iter().collect(),
-                PageId::Plan => vec![Step::Do(self.plan())],
+                PageId::Plan => vec![Step::Do(self.plan(false))],
                 _ => Vec::new(),
             },
             Action::NextProblem => {
@@ -293,6 +298,9 @@ impl Questions {
 
     /// To the next page, once secrets of this one are in their files.
     fn next(&mut self) -> Vec<Step> {
+        if self.keeping > 0 {
+            return Vec::new();
+        }
         let typed = self.typed();
         if !typed.is_empty() {
             self.keeping = typed.len();
@@ -382,13 +390,15 @@ impl Questions {
                 };
             }
             WizardNews::Kept(key, kept) => {
-                self.keeping = self.keeping.saturating_sub(1);
                 match (kept, answers::find(key)) {
                     (Ok(path), Some(question)) => self.wizard.kept(question, &path),
                     (Err(fault), _) => steps.push(trouble(&fault)),
                     _ => {}
                 }
-                if self.keeping == 0 && steps.is_empty() {
+                // Whoever went elsewhere meanwhile stays there.
+                let waited = self.keeping > 0;
+                self.keeping = self.keeping.saturating_sub(1);
+                if waited && self.keeping == 0 && steps.is_empty() {
                     self.asked.clear();
                     self.rebuild();
                     steps = self.next();
@@ -396,9 +406,8 @@ impl Questions {
             }
             WizardNews::Taken(path) => {
                 let text = format!("`{}` exists and is another configuration.", path.display());
-                self.saved = Some(path);
-                let ask = Dialog::new("Replace the file?", text.clone(), Need::Yes, Task::Do(self.plan()));
-                self.saved = None;
+                let replace = Task::Do(self.plan(true));
+                let ask = Dialog::new("Replace the file?", text.clone(), Need::Yes, replace);
                 // As long as nobody says yes.
                 self.plan = Remote::Failed(Fault {
                     code: Code::Declined.to_string(),
