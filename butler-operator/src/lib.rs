@@ -3,6 +3,7 @@
 //! - [`addons`]: installs what a management cluster needs
 //! - [`bootstrap`]: from a configuration to a management cluster, and back
 //! - [`controller`]: what brings the world to what objects ask for
+//! - [`discover`]: what a provider has, for somebody who chooses of it
 //! - [`driver`]: where machines come from
 //! - [`keyring`]: secrets that the user's keyring holds
 //! - [`ledger`]: effects, written down before and after they happen
@@ -16,6 +17,7 @@
 pub mod addons;
 pub mod bootstrap;
 pub mod controller;
+pub mod discover;
 pub mod driver;
 pub mod keyring;
 pub mod ledger;

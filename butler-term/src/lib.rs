@@ -9,6 +9,7 @@
 //! - [`args`]: argument groups of both programs
 //! - [`tui`]: the frame of full-screen views
 //! - [`dashboard`]: the views themselves, of a management cluster and of bootstrap runs
+//! - [`wizard`]: the questions for a new management cluster, line by line
 //! - [`commands`]: the commands both programs have
 //! - [`complete`], [`docs`]: live candidates for shells; completion scripts and manual pages
 
@@ -26,6 +27,7 @@ pub mod spinner;
 pub mod theme;
 pub mod tui;
 pub mod ui;
+pub mod wizard;
 
 pub use error::CommandError;
 pub use spinner::Spinner;

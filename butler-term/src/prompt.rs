@@ -9,8 +9,8 @@ use std::{
     thread,
 };
 
-use butler_core::error::Code;
-use dialoguer::Input;
+use butler_core::{error::Code, redact::Secret};
+use dialoguer::{Input, Password};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::sync::oneshot;
 
@@ -37,6 +37,33 @@ impl Ui {
     }
 
     async fn ask(&self, prompt: String) -> CommandResult<String> {
+        self.wait(prompt, |prompt| {
+            Input::<String>::new().with_prompt(prompt).allow_empty(true).interact_text()
+        })
+        .await
+    }
+
+    /// A line of text, or what stands there already.
+    pub async fn line(&self, prompt: &str, default: &str) -> CommandResult<String> {
+        let default = default.to_owned();
+        let asked = move |prompt| {
+            let input = Input::<String>::new().with_prompt(prompt).allow_empty(true);
+            if default.is_empty() { input.interact_text() } else { input.default(default).interact_text() }
+        };
+        self.wait(prompt.to_owned(), asked).await
+    }
+
+    /// A secret, which is not shown while it is typed.
+    pub async fn secret(&self, prompt: &str) -> CommandResult<Secret> {
+        let asked = |prompt| Password::new().with_prompt(prompt).allow_empty_password(true).interact();
+        self.wait(prompt.to_owned(), asked).await.map(Secret::from)
+    }
+
+    async fn wait(
+        &self,
+        prompt: String,
+        asked: impl FnOnce(String) -> dialoguer::Result<String> + Send + 'static,
+    ) -> CommandResult<String> {
         if !io::stdin().is_terminal() || !self.stderr_is_terminal() {
             let message = format!("cannot ask `{prompt}` without a terminal");
             return Err(CommandError::new(Code::NeedsTerminal, message));
@@ -44,9 +71,8 @@ impl Ui {
         let _as_it_was = Terminal::keep();
         let (answered, answer) = oneshot::channel();
         thread::spawn(move || {
-            let input = Input::<String>::new().with_prompt(prompt).allow_empty(true).interact_text();
             // Nobody listens when the command has ended.
-            let _ = answered.send(input.map_err(io::Error::from));
+            let _ = answered.send(asked(prompt).map_err(io::Error::from));
         });
         let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
         match answer.await.map_err(gone).and_then(|answer| answer) {

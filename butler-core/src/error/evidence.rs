@@ -98,6 +98,8 @@ pub(super) fn of(code: Code) -> (Outlook, Evidence) {
         C::SecretKeyring => {
             (Permanent, &[SYSTEM_REASON, "whether there is an entry: `secret-tool search service butler`"])
         }
+        C::DraftMissing => (Permanent, &["the directory that the message names"]),
+        C::DraftUnreadable => (Permanent, &[SYSTEM_REASON, "ls -l FILE"]),
 
         C::HomeUnknown => (Permanent, &["printenv BUTLER_HOME HOME"]),
         C::FileUnreadable => (Permanent, &[SYSTEM_REASON, "ls -l FILE"]),

@@ -114,7 +114,7 @@ async fn unresolved(what: &str, address: &Url) -> Option<AddonError> {
 }
 
 /// HTTPS, or an address that nobody else can answer at.
-pub(super) fn is_protected(url: &Url) -> bool {
+pub(crate) fn is_protected(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && url.host_str().is_some_and(is_loopback))
 }
 

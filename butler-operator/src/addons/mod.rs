@@ -45,6 +45,7 @@ use tokio::time::Instant;
 pub use digests::known_digests;
 pub use embedded::CHART;
 pub use error::{AddonError, Words};
+pub(crate) use fetch::is_protected;
 pub use source::Mirror;
 
 use crate::{driver::registry::Credentials, process::Guard};

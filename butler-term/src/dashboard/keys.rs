@@ -16,6 +16,8 @@ pub mod scope {
     pub const RUNS: &str = "Runs";
     /// One run.
     pub const RUN: &str = "One run";
+    /// The questions for a new management cluster.
+    pub const WIZARD: &str = "New management cluster";
 }
 
 /// What a key does.
@@ -89,6 +91,16 @@ pub enum Action {
     Destroy,
     /// Leave a run to itself.
     Detach,
+    /// Be asked for a new management cluster.
+    NewCluster,
+    /// To the next page of questions.
+    NextPage,
+    /// Ask the provider again.
+    Again,
+    /// To the next thing that is wrong.
+    NextProblem,
+    /// Leave the questions.
+    Leave,
 }
 
 const fn row(
@@ -124,6 +136,7 @@ pub const TABLE: &[Binding<Action>] = &[
     hint(row(scope::CLUSTER, Action::Page, "cluster.pager", "o", "open in the pager")),
     hint(changes(row(scope::CLUSTER, Action::Delete, "cluster.delete", "D", "delete the cluster"))),
     hint(row(scope::RUNS, Action::Open, "runs.open", "enter", "watch it")),
+    hint(changes(row(scope::RUNS, Action::NewCluster, "runs.create", "c", "new management cluster"))),
     hint(changes(row(scope::RUNS, Action::NewRun, "runs.new", "n", "begin a run"))),
     changes(row(scope::RUNS, Action::Resume, "runs.resume", "R", "retry or resume the run")),
     changes(row(scope::RUNS, Action::Abort, "runs.abort", "A", "stop the run")),
@@ -139,6 +152,19 @@ pub const TABLE: &[Binding<Action>] = &[
     hint(changes(row(scope::RUN, Action::Abort, "run.abort", "A", "stop the run"))),
     changes(row(scope::RUN, Action::Destroy, "run.destroy", "X", "remove all the run made")),
     hint(row(scope::RUN, Action::Detach, "run.detach", "d", "detach")),
+    hint(row(scope::WIZARD, Action::NextPage, "wizard.next", "ctrl-n enter", "next page")),
+    hint(row(scope::WIZARD, Action::Back, "wizard.back", "esc", "back")),
+    row(scope::WIZARD, Action::Again, "wizard.again", "ctrl-r f5", "ask the provider again"),
+    row(scope::WIZARD, Action::NextProblem, "wizard.problem", "ctrl-g f8", "next problem"),
+    row(scope::WIZARD, Action::Up, "wizard.up", "up", "one up"),
+    row(scope::WIZARD, Action::Down, "wizard.down", "down", "one down"),
+    row(scope::WIZARD, Action::PageUp, "wizard.page-up", "pgup", "a screen up"),
+    row(scope::WIZARD, Action::PageDown, "wizard.page-down", "pgdn", "a screen down"),
+    row(scope::WIZARD, Action::Page, "wizard.pager", "ctrl-o", "open in the pager"),
+    row(scope::WIZARD, Action::Redraw, "wizard.redraw", "ctrl-l", "draw anew"),
+    row(scope::WIZARD, Action::Suspend, "wizard.suspend", "ctrl-z", "to the shell, for a while"),
+    hint(row(scope::WIZARD, Action::Help, "wizard.help", "f1", "help")),
+    hint(row(scope::WIZARD, Action::Leave, "wizard.leave", "ctrl-c ctrl-q", "leave")),
     row(scope::MOVING, Action::Up, "list.up", "up k", "one up"),
     row(scope::MOVING, Action::Down, "list.down", "down j", "one down"),
     row(scope::MOVING, Action::PageUp, "list.page-up", "pgup ctrl-b", "a screen up"),
@@ -177,7 +203,14 @@ mod tests {
     #[test]
     fn who_only_looks_has_neither_delete_nor_abort() {
         let keymap = Keymap::new(TABLE, &[], true).unwrap();
-        let changing = [Action::Delete, Action::NewRun, Action::Resume, Action::Abort, Action::Destroy];
+        let changing = [
+            Action::Delete,
+            Action::NewCluster,
+            Action::NewRun,
+            Action::Resume,
+            Action::Abort,
+            Action::Destroy,
+        ];
         assert!(keymap.rows().iter().all(|row| !changing.contains(&row.action)));
     }
 }

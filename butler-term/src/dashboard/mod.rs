@@ -19,12 +19,14 @@ mod update;
 mod view;
 pub mod world;
 
-use std::cell::RefCell;
+use std::{cell::RefCell, path::PathBuf};
 
 use butler_core::{
+    bootstrap::wizard::{Answers, keep::Draft},
     event::RunId,
     live::{EventRow, NodeRow, PoolRow, Seen},
     platform::Workload,
+    redact::Secret,
     tenant::Summary,
 };
 use jiff::Timestamp;
@@ -115,6 +117,59 @@ pub enum Do {
         /// Its arguments.
         args: Vec<String>,
     },
+    /// For the wizard.
+    Wizard(WizardDo),
+}
+
+/// What the wizard wants done outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WizardDo {
+    /// Begin, or ask first whether a draft is to be gone on with.
+    Begin(Origin),
+    /// Ask the provider what it has.
+    Survey {
+        /// What news of it carry.
+        ticket: u64,
+        /// What was answered so far.
+        answers: Answers,
+    },
+    /// Keep a secret that was typed in.
+    Keep {
+        /// The key of its question.
+        key: &'static str,
+        /// What was answered so far.
+        answers: Answers,
+        /// The secret.
+        secret: Secret,
+    },
+    /// Keep a draft.
+    Save(Draft),
+    /// Remove the draft: it became a run.
+    Forget,
+    /// Save the configuration and tell what would be done.
+    Plan {
+        /// What news of it carry.
+        ticket: u64,
+        /// Where it goes.
+        path: PathBuf,
+        /// The configuration.
+        text: String,
+        /// Another file of that name may be replaced.
+        replace: bool,
+    },
+    /// End, with the draft or without one.
+    Leave(Option<Draft>),
+}
+
+/// What a wizard begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nothing.
+    Fresh,
+    /// The draft.
+    Resume,
+    /// The draft, if there is one and the person wants it.
+    Ask,
 }
 
 /// What is done after a yes.

@@ -9,8 +9,8 @@ use butler_core::{
 };
 
 use super::{
-    Dashboard,
-    feeds::{Feeds, Means},
+    Dashboard, Origin,
+    feeds::{Feeds, Means, Scout},
     keys::TABLE,
     tabs::{
         Tab,
@@ -50,10 +50,11 @@ pub enum Start {
     },
     /// A run that is begun with these arguments of this program.
     Launch(Vec<String>),
+    /// The questions for a new management cluster; with the draft of earlier ones or without.
+    Wizard(Origin),
 }
 
 /// How the screen is opened.
-#[derive(Debug)]
 pub struct Opening<'a> {
     /// What is to be seen first.
     pub start: Start,
@@ -61,6 +62,8 @@ pub struct Opening<'a> {
     pub connect: &'a ConnectArgs,
     /// Only looking is allowed.
     pub read_only: bool,
+    /// Asks a provider what it has.
+    pub scout: Option<Scout>,
 }
 
 /// What was there when the person left.
@@ -70,6 +73,8 @@ pub struct Closed {
     pub run: Option<(RunId, bool)>,
     /// Why a program that was started did not do what it was to do.
     pub trouble: Option<Fault>,
+    /// What is to be said now that the screen is gone.
+    pub word: Option<String>,
 }
 
 /// Opens the screen, and returns when the person has left it.
@@ -85,6 +90,7 @@ pub fn open(opening: Opening<'_>, session: &Session) -> CommandResult<Closed> {
         Start::Run(id) => (Beginning::Run(id), None),
         Start::Replay { id, events, speed } => (Beginning::Replay(id), Some((events, speed))),
         Start::Launch(args) => (Beginning::Launch(args), None),
+        Start::Wizard(origin) => (Beginning::Wizard(origin), None),
     };
     let alone = !matches!(beginning, Beginning::List);
     let tabs: Vec<Box<dyn Tab>> = if alone {
@@ -102,6 +108,7 @@ pub fn open(opening: Opening<'_>, session: &Session) -> CommandResult<Closed> {
         scope: Scope::default(),
         runs: Home::resolve(&session.environment).ok().map(|home| Runs::new(&home)),
         program,
+        scout: opening.scout,
         replay,
     };
     let mut dashboard = Dashboard::new(tabs, 1, keymap, Theme::new(palette), !alone);

@@ -9,7 +9,8 @@ use super::{
     world::learn,
 };
 use crate::tui::{
-    App, Effect, Event, Fault, Key, KeyEvent, Layer, MouseEvent, MouseEventKind, Msg, Remote, Reply,
+    App, Effect, Event, Fault, Key, KeyCode, KeyEvent, KeyModifiers, Layer, MouseEvent, MouseEventKind, Msg,
+    Remote, Reply,
     layers::{Help, Palette},
 };
 
@@ -57,11 +58,20 @@ impl App for Dashboard {
     }
 }
 
+/// Keys that write, move or end a line.
+fn is_text(key: KeyEvent) -> bool {
+    let held = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    !held && !matches!(key.code, KeyCode::Esc | KeyCode::F(_))
+}
+
 impl Dashboard {
     /// The places keys are looked up in, the innermost first.
     pub(super) fn scopes(&self) -> Vec<&'static str> {
-        let mut scopes = self.tabs.get(self.at).map(|tab| tab.scopes()).unwrap_or_default();
-        scopes.extend([scope::MOVING, scope::EVERYWHERE]);
+        let Some(tab) = self.tabs.get(self.at) else { return Vec::new() };
+        let mut scopes = tab.scopes();
+        if !tab.modal() {
+            scopes.extend([scope::MOVING, scope::EVERYWHERE]);
+        }
         scopes
     }
 
@@ -100,12 +110,16 @@ impl Dashboard {
                 Reply::Stay | Reply::Close => Vec::new(),
             };
         }
-        if self.tabs.get_mut(self.at).is_some_and(|tab| tab.typing(key)) {
-            return Vec::new();
+        let action = self.keymap.action(&self.scopes(), Key::from(key));
+        let Some(tab) = self.tabs.get_mut(self.at) else { return Vec::new() };
+        // Where one types, only keys that are no part of a text mean something else.
+        if let Some(action) = action.filter(|_| tab.modal() && !is_text(key)) {
+            return self.act(action);
         }
-        match self.keymap.action(&self.scopes(), Key::from(key)) {
-            Some(action) => self.act(action),
-            None => Vec::new(),
+        match (tab.typing(key), action) {
+            (Some(steps), _) => steps.into_iter().flat_map(|step| self.step(step)).collect(),
+            (None, Some(action)) => self.act(action),
+            (None, None) => Vec::new(),
         }
     }
 
@@ -269,6 +283,7 @@ impl Dashboard {
         Closed {
             run: self.tabs.iter().find_map(|tab| tab.run()),
             trouble: self.tabs.iter().find_map(|tab| tab.trouble()),
+            word: self.tabs.iter().find_map(|tab| tab.last_word()),
         }
     }
 }

@@ -8,9 +8,11 @@ use butler_term::{
 };
 use clap::Args;
 
+use super::bootstrap;
+
 /// See the platform on a full screen, and work on it
 ///
-/// Tabs for bootstrap runs of this machine, an overview of the management cluster, and its tenant clusters;
+/// Tabs for bootstrap runs of this machine (`c` there asks for a new management cluster, question by question), an overview of the management cluster, and its tenant clusters;
 /// everything is live. It opens at once and connects by itself, as often as needed. `?` shows every key, `:`
 /// finds every action by name. Keys, colours and mouse are settings: `tui.keys`, `tui.theme`, `tui.mouse`. What
 /// libraries log goes to `tui.log` in the Butler home.
@@ -30,6 +32,9 @@ pub(crate) struct TuiArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &TuiArgs, session: &Session) -> CommandResult {
-    let opening = Opening { start: Start::Overview, connect: &args.connect, read_only: args.read_only };
+    // Without a home there are neither runs nor questions, and the rest is there all the same.
+    let scout = bootstrap::scout(session).ok();
+    let opening =
+        Opening { start: Start::Overview, connect: &args.connect, read_only: args.read_only, scout };
     open(opening, session).map(drop)
 }

@@ -2,6 +2,7 @@
 
 mod platform;
 mod run;
+mod wizard;
 
 use std::{path::Path, time::Duration};
 

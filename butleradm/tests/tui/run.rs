@@ -13,12 +13,12 @@ use crate::{LIMIT, adm, leave};
 const PARTS: [&str; 5] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "helm"];
 
 /// A machine with the real parts.
-struct Lab {
-    env: Env,
+pub(crate) struct Lab {
+    pub(crate) env: Env,
 }
 
 impl Lab {
-    fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let lab = Self { env: Env::new()? };
         std::fs::create_dir(lab.tools())?;
         for name in PARTS {
@@ -31,7 +31,7 @@ impl Lab {
         self.env.work_dir().join("tools")
     }
 
-    fn bootstrap(&self, args: &[&str]) -> Invocation {
+    pub(crate) fn bootstrap(&self, args: &[&str]) -> Invocation {
         adm(&self.env, &[&["bootstrap"], args].concat()).env("BUTLER_TOOLS_DIR", self.tools()).timeout(LIMIT)
     }
 
@@ -44,7 +44,7 @@ impl Lab {
         Ok(path.display().to_string())
     }
 
-    fn status(&self, run: &str) -> Result<Value> {
+    pub(crate) fn status(&self, run: &str) -> Result<Value> {
         self.bootstrap(&["status", run, "-o", "json"]).run()?.success()?.json()
     }
 }

@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod defaults;
 mod document;
+mod facts;
 mod format;
 mod keys;
 mod load;
@@ -27,6 +28,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use ipnet::Ipv4Net;
 use semver::Version;
 
+pub use facts::{FactKind, Facts, facts, sections};
 pub use format::without_user;
 pub use load::{ConfigFile, Loaded, SecretUse, Source, load, read, search};
 pub use problem::{ConfigError, Excerpt, Problem, Severity};

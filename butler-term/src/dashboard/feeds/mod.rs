@@ -3,6 +3,7 @@
 mod cluster;
 mod program;
 mod runs;
+mod wizard;
 
 use std::{
     path::PathBuf,
@@ -21,6 +22,8 @@ use tokio::task::AbortHandle;
 use super::{Do, News};
 use crate::tui::{Mail, Worker};
 
+pub use wizard::Scout;
+
 /// What effects work with.
 pub struct Means {
     /// How the cluster is found.
@@ -33,6 +36,8 @@ pub struct Means {
     pub runs: Option<Runs>,
     /// This program, to be started again.
     pub program: PathBuf,
+    /// Asks a provider what it has; none where nobody is asked for a cluster.
+    pub scout: Option<Scout>,
     /// The events of a run that is shown again, and how many times as fast; none for no pause.
     pub replay: Option<(Vec<Event>, Option<f64>)>,
 }
@@ -102,6 +107,9 @@ impl Feeds {
                 self.following = Some(self.worker.spawn(work));
             }
             Do::Unfollow => self.unfollow(),
+            Do::Wizard(effect) => {
+                self.worker.spawn(wizard::work(effect, self.means.clone(), mail));
+            }
             Do::Program { what, args } => {
                 self.worker.spawn(program::start(self.means.program.clone(), what, args, mail));
             }

@@ -68,7 +68,7 @@ pub(super) async fn start(program: PathBuf, what: String, args: Vec<String>, mai
 }
 
 /// What a program of ours said of its failure: `error[BTL-nnnn]: message`, causes, hints.
-fn fault(said: &[String]) -> Fault {
+pub(super) fn fault(said: &[String]) -> Fault {
     let at = said.iter().rposition(|line| line.starts_with("error["));
     let mut fault = Fault {
         code: Code::ProcessFailed.to_string(),

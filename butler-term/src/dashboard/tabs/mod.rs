@@ -5,8 +5,13 @@ pub mod bootstrap;
 pub mod clusters;
 pub mod overview;
 
+use std::path::PathBuf;
+
 use butler_core::{
-    bootstrap::run::{Live, Said},
+    bootstrap::{
+        run::{Live, Said},
+        wizard::{Survey, keep::Draft},
+    },
     event::{Event, RunId, journal::Holder},
     live::{EventRow, Seen},
 };
@@ -46,6 +51,8 @@ pub enum TabNews {
     ObjectEvents(u64, Vec<Seen<EventRow>>),
     /// Of the run that is followed.
     Run(u64, Box<RunNews>),
+    /// Of the wizard.
+    Wizard(WizardNews),
     /// A program was started, as this process.
     Started {
         /// Its process id.
@@ -60,6 +67,36 @@ pub enum TabNews {
         /// How it ended.
         result: Result<(), Fault>,
     },
+}
+
+/// What the wizard asked for.
+#[derive(Debug)]
+pub enum WizardNews {
+    /// It is to begin: where one is, and the draft there is, unless it was said that it does not matter.
+    Begin {
+        /// What relative paths start from.
+        directory: PathBuf,
+        /// What `~` stands for.
+        home: Option<PathBuf>,
+        /// The draft.
+        draft: Option<Draft>,
+        /// Nobody was asked yet whether it is to be gone on with.
+        ask: bool,
+    },
+    /// What the provider told.
+    Surveyed(u64, Result<Survey, Fault>),
+    /// A secret was kept in a file.
+    Kept(&'static str, Result<PathBuf, Fault>),
+    /// The configuration was saved, and this would be done.
+    Planned(u64, Result<String, Fault>),
+    /// Another file has the name of the configuration.
+    Taken(PathBuf),
+    /// The draft was kept here, or removed; the wizard is over.
+    Left(Result<Option<PathBuf>, Fault>),
+    /// It did not work.
+    Failed(Fault),
+    /// It was taken out already.
+    Nothing,
 }
 
 /// What was added to a run.
@@ -102,9 +139,14 @@ pub trait Tab {
         Vec::new()
     }
 
-    /// Takes a key while something is typed; false when nothing is.
-    fn typing(&mut self, _key: KeyEvent) -> bool {
+    /// True while it has only its own keys: one types in it, and letters are letters.
+    fn modal(&self) -> bool {
         false
+    }
+
+    /// Takes a key while something is typed; none when nothing is.
+    fn typing(&mut self, _key: KeyEvent) -> Option<Vec<Step>> {
+        None
     }
 
     /// Takes a text while something is typed.
@@ -142,6 +184,11 @@ pub trait Tab {
 
     /// Why a program that it started did not do what it was to do.
     fn trouble(&self) -> Option<Fault> {
+        None
+    }
+
+    /// What is to be said when the screen is gone.
+    fn last_word(&self) -> Option<String> {
         None
     }
 

@@ -3,6 +3,7 @@
 mod acting;
 mod looking;
 mod runs;
+mod wizard;
 
 use butler_core::{
     error::{Code, Diagnose},
@@ -68,10 +69,12 @@ fn press(dashboard: &mut Dashboard, keys: &str) -> Vec<Effect<Do>> {
                     "tab" => (KeyCode::Tab, KeyModifiers::NONE),
                     "down" => (KeyCode::Down, KeyModifiers::NONE),
                     "pgdn" => (KeyCode::PageDown, KeyModifiers::NONE),
-                    "ctrl-c" => (KeyCode::Char('c'), KeyModifiers::CONTROL),
-                    "ctrl-z" => (KeyCode::Char('z'), KeyModifiers::CONTROL),
-                    "ctrl-p" => (KeyCode::Char('p'), KeyModifiers::CONTROL),
-                    other => panic!("no key {other}"),
+                    "up" => (KeyCode::Up, KeyModifiers::NONE),
+                    "f1" => (KeyCode::F(1), KeyModifiers::NONE),
+                    other => match other.strip_prefix("ctrl-").and_then(|key| key.chars().next()) {
+                        Some(c) => (KeyCode::Char(c), KeyModifiers::CONTROL),
+                        None => panic!("no key {other}"),
+                    },
                 }
             }
             None => {

@@ -31,19 +31,35 @@ pub struct Ask<T> {
     typed: Input,
     wrong: bool,
     task: T,
+    otherwise: Option<T>,
 }
 
 impl<T: Clone> Ask<T> {
     /// `text` says what will happen; `task` is what happens.
     pub fn new(title: impl Into<String>, text: impl Into<String>, need: Need, task: T) -> Self {
-        Self { title: title.into(), text: text.into(), need, typed: Input::default(), wrong: false, task }
+        Self {
+            title: title.into(),
+            text: text.into(),
+            need,
+            typed: Input::default(),
+            wrong: false,
+            task,
+            otherwise: None,
+        }
+    }
+
+    /// What happens after a no; without it, nothing does.
+    pub fn otherwise(mut self, task: T) -> Self {
+        self.otherwise = Some(task);
+        self
     }
 
     pub(super) fn key<A>(&mut self, key: KeyEvent) -> Reply<A, T> {
         match &self.need {
             Need::Yes => match key.code {
                 KeyCode::Char('y' | 'Y') => Reply::Do(self.task.clone()),
-                KeyCode::Char('n' | 'N' | 'q') => Reply::Close,
+                KeyCode::Char('n' | 'N') => self.otherwise.clone().map_or(Reply::Close, Reply::Do),
+                KeyCode::Char('q') => Reply::Close,
                 _ => Reply::Stay,
             },
             Need::Name(name) if key.code == KeyCode::Enter => {
@@ -78,7 +94,10 @@ impl<T: Clone> Ask<T> {
         let key = |text: &'static str| Span::styled(text, theme.key);
         match &self.need {
             Need::Yes => {
-                let answers = vec![key(" y"), Span::raw(" yes   "), key("n"), Span::raw(" no")];
+                let mut answers = vec![key(" y"), Span::raw(" yes   "), key("n"), Span::raw(" no")];
+                if self.otherwise.is_some() {
+                    answers.extend([key("   esc"), Span::raw(" neither")]);
+                }
                 put(buffer, inside, row, &Line::from(answers));
             }
             Need::Name(name) => {
@@ -137,5 +156,8 @@ mod tests {
         assert_eq!(press(&mut ask(), "\n"), Reply::Stay);
         assert_eq!(press(&mut ask(), "y"), Reply::Do(7));
         assert_eq!(press(&mut ask(), "n"), Reply::Close);
+        let ask = || Layer::Ask(Ask::new("Keep", "kept", Need::Yes, 7).otherwise(8));
+        assert_eq!(press(&mut ask(), "n"), Reply::Do(8));
+        assert_eq!(press(&mut ask(), "\x1b"), Reply::Close);
     }
 }

@@ -1,5 +1,7 @@
 //! One line that a person types.
 
+use std::fmt;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 
@@ -8,11 +10,21 @@ use crate::{output::text::width, tui::Theme};
 /// Letters that fit; a paste of a whole file is cut.
 const MOST: usize = 1024;
 
+/// Stands for a letter of a secret.
+const HIDDEN: char = '•';
+
 /// A line and the place the next letter goes to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Input {
     letters: Vec<char>,
     at: usize,
+    hidden: bool,
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Input({:?})", self.shown())
+    }
 }
 
 impl Input {
@@ -21,6 +33,21 @@ impl Input {
         let mut input = Self::default();
         input.paste(text);
         input
+    }
+
+    /// A line that is typed and never shown.
+    pub fn secret() -> Self {
+        Self { hidden: true, ..Self::default() }
+    }
+
+    /// True when it is never shown.
+    pub fn is_secret(&self) -> bool {
+        self.hidden
+    }
+
+    /// What is shown of it.
+    pub fn shown(&self) -> String {
+        self.letters.iter().map(|c| if self.hidden { HIDDEN } else { *c }).collect()
     }
 
     /// What was typed.
@@ -35,6 +62,7 @@ impl Input {
 
     /// Removes everything.
     pub fn clear(&mut self) {
+        self.letters.fill(' ');
         self.letters.clear();
         self.at = 0;
     }
@@ -92,12 +120,13 @@ impl Input {
     pub fn line<'a>(&self, columns: u16, theme: &Theme) -> Line<'a> {
         let columns = usize::from(columns).max(1);
         let mut start = 0;
-        let shown = |start: usize| -> String { self.letters[start..self.at].iter().collect() };
+        let letters: Vec<char> = self.shown().chars().collect();
+        let shown = |start: usize| -> String { letters[start..self.at].iter().collect() };
         while start < self.at && width(&shown(start)) + 1 > columns {
             start += 1;
         }
-        let cursor = self.letters.get(self.at).copied().unwrap_or(' ');
-        let after: String = self.letters.iter().skip(self.at + 1).collect();
+        let cursor = letters.get(self.at).copied().unwrap_or(' ');
+        let after: String = letters.iter().skip(self.at + 1).collect();
         Line::from(vec![
             Span::styled(shown(start), theme.text),
             Span::styled(cursor.to_string(), theme.selected.add_modifier(ratatui::style::Modifier::REVERSED)),

@@ -26,6 +26,9 @@ pub(super) mod source;
 mod status;
 mod validate;
 mod validation;
+mod wizard;
+
+pub(super) use wizard::scout;
 
 use butler_core::api::common::ProviderKind;
 use butler_term::{
@@ -34,16 +37,20 @@ use butler_term::{
 };
 use clap::{Args, Subcommand};
 
-/// Make a management cluster from a configuration file
+/// Make a management cluster, from a configuration file or question by question
 ///
-/// With --config alone it makes the cluster, as `bootstrap run` does. Every run keeps a journal under the
+/// With --config alone it makes the cluster, as `bootstrap run` does. Alone on a terminal it asks what the
+/// cluster is to be, saves the answers as a configuration file, shows the plan and begins the run; secrets
+/// stay outside of that file. Every run keeps a journal under the
 /// Butler home: what it will do before it does it, and what became of it. So a run that was interrupted can
 /// be looked at and taken up again.
 #[derive(Args, Debug)]
 #[command(
-    arg_required_else_help = true,
+    // On a terminal the questions begin; elsewhere nobody can answer them.
+    arg_required_else_help = !wizard::can_ask(),
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
+  butleradm bootstrap
   butleradm bootstrap --config examples/sandbox.yaml
   butleradm bootstrap validate --config bootstrap.yaml
   butleradm bootstrap plan --config bootstrap.yaml
@@ -57,6 +64,9 @@ pub(crate) struct BootstrapArgs {
 
     #[command(flatten)]
     run: run::RunArgs,
+
+    #[command(flatten)]
+    wizard: wizard::WizardArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -117,8 +127,17 @@ impl BootstrapArgs {
         }
     }
 
+    /// Whether the questions are put: somebody wants it, or there is neither a command nor a configuration
+    /// and a person who can answer.
+    fn asks(&self) -> bool {
+        self.command.is_none() && (self.wizard.wanted() || self.run.is_bare() && wizard::can_ask())
+    }
+
     /// How the chosen command logs: a run into its directory, a screen into a file.
     pub(crate) fn logs(&self) -> Logs {
+        if self.asks() && !self.wizard.is_plain() {
+            return Logs::File;
+        }
         let tui = match &self.command {
             Some(BootstrapCommand::Status(args)) => args.tui,
             Some(BootstrapCommand::Replay(args)) => args.tui,
@@ -135,6 +154,9 @@ impl BootstrapArgs {
 
 /// Runs the chosen command.
 pub(crate) fn run(args: &BootstrapArgs, session: &Session) -> CommandResult {
+    if args.asks() {
+        return args.wizard.run(&args.run, session);
+    }
     if args.go().is_some_and(|go| go.tui) {
         return screen::launch(session);
     }

@@ -57,6 +57,14 @@ pub(crate) struct RunArgs {
     pub(super) go: GoArgs,
 }
 
+impl RunArgs {
+    /// Nothing was said of what is to be done.
+    pub(super) fn is_bare(&self) -> bool {
+        let Self { config, runtime, dry_run, plan, go } = self;
+        config.config.is_none() && runtime.is_none() && !dry_run && plan.is_none() && !go.tui
+    }
+}
+
 /// Words for runtimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum RuntimeArg {

@@ -8,7 +8,7 @@ use butler_core::{
 use butler_term::{
     CommandError, CommandResult,
     args::ConnectArgs,
-    dashboard::{Opening, Start, open},
+    dashboard::{Closed, Opening, Start, open},
     run::{Session, log_to},
 };
 
@@ -36,7 +36,15 @@ pub(super) fn launch(session: &Session) -> CommandResult {
         return Err(CommandError::new(Code::Usage, message));
     }
     let connect = ConnectArgs::default();
-    let closed = open(Opening { start: Start::Launch(args), connect: &connect, read_only: false }, session)?;
+    let opening = Opening { start: Start::Launch(args), connect: &connect, read_only: false, scout: None };
+    closed(open(opening, session)?, session)
+}
+
+/// How what was on the screen ended is how the command ends.
+pub(super) fn closed(closed: Closed, session: &Session) -> CommandResult {
+    if let Some(word) = closed.word {
+        session.ui.status(format_args!("{word}"));
+    }
     if let Some(fault) = closed.trouble {
         let code = fault.code.parse().unwrap_or(Code::BootstrapFailed);
         let error = CommandError::new(code, fault.message);
@@ -75,7 +83,8 @@ fn outcome(id: &RunId, session: &Session) -> CommandResult {
 /// Shows a run that somebody works on, or did.
 pub(super) fn watch(id: RunId, session: &Session) -> CommandResult {
     let connect = ConnectArgs::default();
-    let closed = open(Opening { start: Start::Run(id), connect: &connect, read_only: false }, session)?;
+    let opening = Opening { start: Start::Run(id), connect: &connect, read_only: false, scout: None };
+    let closed = open(opening, session)?;
     if let Some((id, true)) = closed.run {
         goes_on(&id, session);
     }
@@ -85,7 +94,7 @@ pub(super) fn watch(id: RunId, session: &Session) -> CommandResult {
 /// Shows a run of the past.
 pub(super) fn replay(id: RunId, events: Vec<Event>, speed: Option<f64>, session: &Session) -> CommandResult {
     let (connect, start) = (ConnectArgs::default(), Start::Replay { id, events, speed });
-    open(Opening { start, connect: &connect, read_only: true }, session).map(drop)
+    open(Opening { start, connect: &connect, read_only: true, scout: None }, session).map(drop)
 }
 
 fn goes_on(id: &RunId, session: &Session) {

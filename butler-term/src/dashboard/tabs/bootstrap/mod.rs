@@ -3,8 +3,10 @@
 //! A run is another process. What is shown is read from its directory, so it does not matter who started
 //! it, and leaving it leaves it going.
 
+mod asking;
 mod model;
 mod view;
+mod wizard;
 
 use butler_core::{
     bootstrap::run::{RunState, Stage},
@@ -12,10 +14,10 @@ use butler_core::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Step, Tab, TabNews};
+use super::{Step, Tab, TabNews, WizardNews};
 use crate::{
     dashboard::{
-        Do, Task,
+        Do, Origin, Task, WizardDo,
         keys::{Action, scope},
         world::{RunRow, World},
     },
@@ -23,13 +25,14 @@ use crate::{
         Fault, KeyCode, KeyEvent, Layer, Theme,
         layers::{Ask, Fill, Need},
         widgets::{
-            form::{Answer, Field, Form},
+            form::{Answer, Choice, Field, Form},
             input::Input,
             table::TableState,
         },
     },
 };
 use model::{Part, RunModel};
+use wizard::Questions;
 
 /// What the tab begins with.
 #[derive(Debug)]
@@ -42,6 +45,8 @@ pub enum Beginning {
     Replay(RunId),
     /// A run that this program is to begin, with these arguments.
     Launch(Vec<String>),
+    /// The questions for a new management cluster.
+    Wizard(Origin),
 }
 
 /// The tab.
@@ -57,6 +62,12 @@ pub struct Bootstrap {
     /// Why the last program did not do what it was to do.
     trouble: Option<(String, Fault)>,
     typing: bool,
+    /// The questions for a new management cluster.
+    wizard: Option<Questions>,
+    /// A draft is still there, in case the run that was made of it does not begin.
+    drafted: bool,
+    /// What is to be said when the screen is gone.
+    last_word: Option<String>,
 }
 
 impl Bootstrap {
@@ -71,6 +82,9 @@ impl Bootstrap {
             awaited: None,
             trouble: None,
             typing: false,
+            wizard: None,
+            drafted: false,
+            last_word: None,
         }
     }
 
@@ -106,16 +120,16 @@ impl Bootstrap {
 
     fn new_run() -> Vec<Step> {
         let fields = vec![
-            Field {
-                label: "Configuration",
-                note: "a file; examples/ has one for each provider",
-                answer: Answer::Text(Input::with("bootstrap.yaml")),
-            },
-            Field {
-                label: "Temporary cluster",
-                note: "kind needs a container engine; process needs nothing",
-                answer: Answer::Choice(&["as configured", "kind", "process"], 0),
-            },
+            Field::new(
+                "Configuration",
+                "a file; examples/ has one for each provider",
+                Answer::Text(Input::with("bootstrap.yaml")),
+            ),
+            Field::new(
+                "Temporary cluster",
+                "kind needs a container engine; process needs nothing",
+                Answer::Choice(["as configured", "kind", "process"].map(Choice::word).into(), 0),
+            ),
         ];
         let make = |form: &Form| {
             let answers: Vec<String> = form.fields.iter().map(|field| field.answer.text()).collect();
@@ -164,6 +178,7 @@ impl Bootstrap {
                 return Some(vec![Step::Do(self.follow(id, false))]);
             }
             Action::Back if self.trouble.is_some() && !self.alone => self.trouble = None,
+            Action::NewCluster => return Some(Self::new_cluster()),
             Action::NewRun => return Some(Self::new_run()),
             Action::Resume | Action::Abort | Action::Destroy => return Some(self.ask(action, world)),
             _ => return None,
@@ -270,12 +285,23 @@ impl Tab for Bootstrap {
     }
 
     fn place(&self) -> Option<String> {
+        if let Some(wizard) = &self.wizard {
+            return Some(wizard.place());
+        }
         let run = self.open.as_ref()?;
         Some(run.state.cluster.clone().unwrap_or_else(|| run.state.run_id.to_string()))
     }
 
     fn scopes(&self) -> Vec<&'static str> {
-        vec![if self.open.is_some() { scope::RUN } else { scope::RUNS }]
+        vec![match (&self.wizard, &self.open) {
+            (Some(_), _) => scope::WIZARD,
+            (None, Some(_)) => scope::RUN,
+            (None, None) => scope::RUNS,
+        }]
+    }
+
+    fn modal(&self) -> bool {
+        self.wizard.is_some()
     }
 
     fn begin(&mut self) -> Vec<Do> {
@@ -283,12 +309,17 @@ impl Tab for Bootstrap {
             Beginning::List => Vec::new(),
             Beginning::Run(id) => vec![self.follow(id, false)],
             Beginning::Replay(id) => vec![self.follow(id, true)],
+            Beginning::Wizard(origin) => vec![Do::Wizard(WizardDo::Begin(origin))],
             Beginning::Launch(args) => vec![Do::Program { what: "beginning the run".to_owned(), args }],
         }
     }
 
-    fn typing(&mut self, key: KeyEvent) -> bool {
-        let (true, Some(run)) = (self.typing, &mut self.open) else { return false };
+    fn typing(&mut self, key: KeyEvent) -> Option<Vec<Step>> {
+        if let Some(wizard) = &mut self.wizard {
+            let outcome = wizard.key(key)?;
+            return Some(self.questioned(outcome));
+        }
+        let (true, Some(run)) = (self.typing, &mut self.open) else { return None };
         match key.code {
             KeyCode::Enter => self.typing = false,
             KeyCode::Esc => {
@@ -300,16 +331,23 @@ impl Tab for Bootstrap {
                 run.log.follow(true);
             }
         }
-        true
+        Some(Vec::new())
     }
 
     fn paste(&mut self, text: &str) {
+        if let Some(wizard) = &mut self.wizard {
+            return wizard.paste(text);
+        }
         if let (true, Some(run)) = (self.typing, &mut self.open) {
             run.log.filter.paste(text);
         }
     }
 
     fn act(&mut self, action: Action, world: &World) -> Option<Vec<Step>> {
+        if let Some(wizard) = &mut self.wizard {
+            let outcome = wizard.act(action)?;
+            return Some(self.questioned(outcome));
+        }
         if self.open.is_some() {
             return self.act_in_run(action, world);
         }
@@ -318,6 +356,7 @@ impl Tab for Bootstrap {
 
     fn click(&mut self, row: u16) {
         if self.open.is_none()
+            && self.wizard.is_none()
             && let Some(row) = self.table.row_at(row, usize::MAX)
         {
             self.table.select(row);
@@ -330,6 +369,10 @@ impl Tab for Bootstrap {
                 if let Some(run) = self.open.as_mut().filter(|run| run.ticket == *ticket) {
                     run.learn(std::mem::take(&mut **news), world.now);
                 }
+            }
+            TabNews::Wizard(news) => {
+                let news = std::mem::replace(news, WizardNews::Nothing);
+                return self.wizard_news(news);
             }
             TabNews::Started { pid } => self.awaited = Some(*pid),
             TabNews::Stopped { pid, what, result } => {
@@ -359,27 +402,41 @@ impl Tab for Bootstrap {
         match begun {
             Some(row) => {
                 self.awaited = None;
+                let forget = std::mem::take(&mut self.drafted).then_some(Do::Wizard(WizardDo::Forget));
                 let same = self.open.as_ref().is_some_and(|run| run.state.run_id == row.id);
-                if same { Vec::new() } else { vec![Step::Do(self.follow(row.id.clone(), false))] }
+                let follow = (!same).then(|| self.follow(row.id.clone(), false));
+                forget.into_iter().chain(follow).map(Step::Do).collect()
             }
             None => Vec::new(),
         }
     }
 
+    fn settle(&mut self, _world: &World) {
+        if let Some(wizard) = &mut self.wizard {
+            wizard.settle();
+        }
+    }
+
     fn view(&self, world: &World, theme: &Theme, buffer: &mut Buffer, area: Rect) {
-        match &self.open {
-            Some(run) => view::run(run, self.typing, world, theme, buffer, area),
-            None => self.list(world, theme, buffer, area),
+        match (&self.wizard, &self.open) {
+            (Some(wizard), _) => wizard.view(world, theme, buffer, area),
+            (None, Some(run)) => view::run(run, self.typing, world, theme, buffer, area),
+            (None, None) => self.list(world, theme, buffer, area),
         }
     }
 
     fn animates(&self) -> bool {
         let runs = self.open.as_ref().is_some_and(|run| run.replay || run.state.stage == Stage::Running);
-        runs || self.awaited.is_some()
+        let asks = self.wizard.as_ref().is_some_and(Questions::animates);
+        runs || asks || self.awaited.is_some()
     }
 
     fn trouble(&self) -> Option<Fault> {
         self.trouble.as_ref().map(|(_, fault)| fault.clone())
+    }
+
+    fn last_word(&self) -> Option<String> {
+        self.last_word.clone()
     }
 
     fn run(&self) -> Option<(RunId, bool)> {

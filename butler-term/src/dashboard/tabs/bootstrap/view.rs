@@ -74,10 +74,10 @@ impl Bootstrap {
                 Line::styled("No management cluster was made from this machine yet.", theme.text),
                 Line::default(),
                 Line::styled(
-                    "n begins a run from a configuration file. To try it without any hardware:",
+                    "c asks for one, question by question; it can be tried without any hardware.",
                     theme.text,
                 ),
-                Line::styled("  butleradm bootstrap --config examples/sandbox.yaml", theme.key),
+                Line::styled("n begins a run from a configuration file.", theme.text),
             ];
             return paragraph(buffer, inside, lines);
         }

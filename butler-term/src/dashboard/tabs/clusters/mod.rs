@@ -177,9 +177,9 @@ impl Tab for Clusters {
         vec![if self.detail.is_some() { scope::CLUSTER } else { scope::CLUSTERS }]
     }
 
-    fn typing(&mut self, key: KeyEvent) -> bool {
+    fn typing(&mut self, key: KeyEvent) -> Option<Vec<Step>> {
         if !self.typing {
-            return false;
+            return None;
         }
         match key.code {
             KeyCode::Enter => self.typing = false,
@@ -196,7 +196,7 @@ impl Tab for Clusters {
         }
         self.old = true;
         self.moved();
-        true
+        Some(Vec::new())
     }
 
     fn paste(&mut self, text: &str) {
