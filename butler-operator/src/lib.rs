@@ -1,6 +1,7 @@
 //! What acts on infrastructure.
 //!
 //! - [`addons`]: installs what a management cluster needs
+//! - [`backup`]: a management cluster in one file, and back
 //! - [`bootstrap`]: from a configuration to a management cluster, and back
 //! - [`controller`]: what brings the world to what objects ask for
 //! - [`driver`]: where machines come from
@@ -14,6 +15,7 @@
 //! - [`talos`]: what makes a machine a node: configurations and the calls to it
 
 pub mod addons;
+pub mod backup;
 pub mod bootstrap;
 pub mod controller;
 pub mod driver;

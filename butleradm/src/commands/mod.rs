@@ -1,5 +1,6 @@
 //! One file per command, a folder per group.
 
+pub(crate) mod backup;
 pub(crate) mod bootstrap;
 pub(crate) mod config;
 pub(crate) mod crds;

@@ -1,5 +1,6 @@
 //! The program as a person runs it; one module per command group.
 
+mod backup;
 mod bootstrap_config;
 mod bootstrap_plan;
 mod bootstrap_runs;

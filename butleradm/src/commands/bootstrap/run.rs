@@ -78,13 +78,13 @@ pub(crate) struct GoArgs {
 
     /// Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     #[arg(long, conflicts_with_all = ["events", "output"])]
-    pub(super) tui: bool,
+    pub(in crate::commands) tui: bool,
 
     #[command(flatten)]
     pub(super) events: EventArgs,
 
     #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(in crate::commands) output: OutputArgs,
 }
 
 /// Words for runtimes.
@@ -141,6 +141,7 @@ pub(super) fn start(
         rehearsal,
         version: env!("CARGO_PKG_VERSION"),
         now: session.ui.now(),
+        restored: None,
     };
     let started = begin(&options)?;
     let id = started.dir.id().clone();
@@ -150,7 +151,7 @@ pub(super) fn start(
 }
 
 /// Brings a run to its end, shows it, and prints what was made.
-pub(super) fn go_on(
+pub(in crate::commands) fn go_on(
     setup: &Setup<'_>,
     config: Config,
     started: &Started,
@@ -197,7 +198,7 @@ pub(super) fn explain(error: CommandError, id: &RunId) -> CommandError {
 }
 
 /// The home of runs.
-pub(super) fn runs(session: &Session) -> CommandResult<(Home, Runs)> {
+pub(in crate::commands) fn runs(session: &Session) -> CommandResult<(Home, Runs)> {
     let home = Home::resolve(&session.environment)?;
     let runs = Runs::new(&home);
     Ok((home, runs))
