@@ -12,6 +12,7 @@
 //! - [`process`]: other programs as children that never outlive us
 //! - [`runtime`]: the temporary control plane of a bootstrap
 //! - [`sandbox`]: simulated machines, and a platform on them
+//! - [`support`]: what a helper needs to know, in one file without secrets
 //! - [`talos`]: what makes a machine a node: configurations and the calls to it
 
 pub mod addons;
@@ -26,4 +27,5 @@ pub mod plane;
 pub mod process;
 pub mod runtime;
 pub mod sandbox;
+pub mod support;
 pub mod talos;

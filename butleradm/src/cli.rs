@@ -9,7 +9,7 @@ use butler_term::{
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    backup, bootstrap, config, crds, doctor, machine, sandbox, serve, status, sweep, tools,
+    backup, bootstrap, config, crds, doctor, machine, sandbox, serve, status, support_bundle, sweep, tools,
     tui,
 };
 
@@ -41,6 +41,7 @@ enum Command {
     Sandbox(sandbox::SandboxArgs),
     Serve(serve::ServeArgs),
     Status(status::StatusArgs),
+    SupportBundle(support_bundle::SupportBundleArgs),
     Sweep(sweep::SweepArgs),
     Tools(tools::ToolsArgs),
     Tui(tui::TuiArgs),
@@ -76,6 +77,7 @@ impl Program for Cli {
             Command::Sandbox(args) => sandbox::run(args, session),
             Command::Serve(args) => serve::run(args, session),
             Command::Status(args) => status::run(&args, session),
+            Command::SupportBundle(args) => support_bundle::run(&args, session),
             Command::Sweep(args) => sweep::run(&args, session),
             Command::Tools(args) => tools::run(args, session),
             Command::Tui(args) => tui::run(&args, session),

@@ -9,6 +9,7 @@ pub(crate) mod machine;
 pub(crate) mod sandbox;
 pub(crate) mod serve;
 pub(crate) mod status;
+pub(crate) mod support_bundle;
 pub(crate) mod sweep;
 pub(crate) mod tools;
 pub(crate) mod tui;

@@ -33,9 +33,10 @@ impl Lab {
             "cluster": "lab", "provider": provider, "runtime": "process", "configSha256": "", "version": "0",
             "directory": "/",
         });
+        let runtime = if provider == "local" { "kind" } else { "process" };
         let text = format!(
             "provider: {provider}\ncluster: {{name: lab, topology: single-node, controlPlane: {{replicas: 1, cpu: 2, \
-             memoryMB: 2048, diskGB: 20}}}}\nbootstrapCluster: {{runtime: process}}\n"
+             memoryMB: 2048, diskGB: 20}}}}\nbootstrapCluster: {{runtime: {runtime}}}\n"
         );
         fs::write(dir.join("config.yaml"), text)?;
         journal.append(EventKind::Intent { step: "run".into(), data: facts })?;
@@ -61,7 +62,9 @@ fn keys_are_made_once_and_only_the_public_half_is_shown() -> Result<()> {
     insta::assert_snapshot!(lab.backup(&["keygen", "--out", "backup.key"]).run()?, @r"
     exit 1
     [stderr]
-    error[BTL-1302]: `backup.key` is there already; nothing was written
+    error[BTL-1303]: `backup.key` is there already; nothing was written
+
+    hint: butleradm backup keygen --out ANOTHER-FILE
     ");
     assert_eq!(fs::read_to_string(lab.file("backup.key"))?, text);
     Ok(())
@@ -89,7 +92,7 @@ fn what_is_no_key_is_refused_and_never_repeated_when_it_may_be_secret() -> Resul
     insta::assert_snapshot!(lab.backup(&["verify", "nothing", "-i", "backup.key"]).run()?, @r"
     exit 2
     [stderr]
-    error[BTL-1208]: other users can read the secret in `backup.key`: its mode is 644
+    error[BTL-1215]: other users can read the secret in `backup.key`: its mode is 644
 
     hint: chmod 600 backup.key
     ");
@@ -127,12 +130,16 @@ fn files_that_are_no_backups_are_told_apart() -> Result<()> {
     let lab = Lab::new()?;
     insta::assert_snapshot!(lab.backup(&["list"]).run()?, @r"
     exit 0
+    [stdout]
+    CLUSTER  AGE  SIZE  KUBERNETES  FILE
     [stderr]
     no backups in [TEMP]/butler/backups
     ");
     fs::write(lab.file("old.butler-backup"), "not a backup")?;
     insta::assert_snapshot!(lab.backup(&["list", "--dir", "."]).run()?, @r"
     exit 0
+    [stdout]
+    CLUSTER  AGE  SIZE  KUBERNETES  FILE
     [stderr]
     warning: `./old.butler-backup` is no backup that can be read: it is not of that kind (BTL-2053)
     no backups in .
@@ -141,12 +148,17 @@ fn files_that_are_no_backups_are_told_apart() -> Result<()> {
     exit 2
     [stderr]
     error[BTL-2053]: `old.butler-backup` is no backup that can be read: it is not of that kind
+
+    hint: butleradm backup list --dir DIRECTORY
+    hint: butleradm version
     ");
     insta::assert_snapshot!(lab.backup(&["verify", "missing"]).run()?, @r"
-    exit 2
+    exit 1
     [stderr]
-    error[BTL-1301]: cannot read `missing`
+    error[BTL-1302]: cannot read `missing`
       1: No such file or directory (os error 2)
+
+    hint: ls -l FILE
     ");
     Ok(())
 }

@@ -12,4 +12,5 @@ mod events;
 mod machine;
 mod platform;
 mod serve;
+mod support_bundle;
 mod tools;

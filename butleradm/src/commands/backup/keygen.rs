@@ -27,7 +27,8 @@ pub(super) fn run(args: &KeygenArgs, session: &Session) -> CommandResult {
     let path = &args.out;
     if path.exists() {
         let message = format!("`{}` is there already; nothing was written", path.display());
-        return Err(CommandError::new(Code::FileUnwritable, message));
+        return Err(CommandError::new(Code::FileUnwritable, message)
+            .hint("butleradm backup keygen --out ANOTHER-FILE"));
     }
     let (text, recipient) = generate();
     write_private(path, text.expose().as_bytes())?;

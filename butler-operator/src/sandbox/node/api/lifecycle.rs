@@ -151,7 +151,7 @@ pub(super) fn bootstrap(node: &Node, request: &BootstrapRequest) -> Result<(), S
     node.machine.disk.room().map_err(|error| Status::unknown(full(&error)))?;
     node.services.set("etcd", State::Finished, "Bootstrap requested");
     let recovery =
-        request.recover_etcd.then(|| Recovery { skip_hash_check: request.recover_skip_hash_check });
+        request.recover_etcd.then_some(Recovery { skip_hash_check: request.recover_skip_hash_check });
     node.etcd.send_modify(|phase| (phase.bootstrap, phase.recovery) = (true, recovery));
     node.etcd_order.notify_one();
     Ok(())
