@@ -8,7 +8,10 @@ use butler_term::{
 };
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bootstrap, config, crds, doctor, machine, sandbox, serve, status, sweep, tools, tui};
+use crate::commands::{
+    backup, bootstrap, config, crds, doctor, machine, sandbox, serve, status, support_bundle, sweep, tools,
+    tui,
+};
 
 const NAME: &str = "butleradm";
 
@@ -24,6 +27,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Backup(backup::BackupArgs),
     Bootstrap(bootstrap::BootstrapArgs),
     #[command(after_help = completion::examples(NAME))]
     Completion(completion::CompletionArgs),
@@ -37,6 +41,7 @@ enum Command {
     Sandbox(sandbox::SandboxArgs),
     Serve(serve::ServeArgs),
     Status(status::StatusArgs),
+    SupportBundle(support_bundle::SupportBundleArgs),
     Sweep(sweep::SweepArgs),
     Tools(tools::ToolsArgs),
     Tui(tui::TuiArgs),
@@ -52,6 +57,7 @@ impl Program for Cli {
         match &self.command {
             Command::Serve(_) => Logs::Json,
             Command::Tui(_) => Logs::File,
+            Command::Backup(args) => args.logs(),
             Command::Bootstrap(args) => args.logs(),
             _ => Logs::OnDemand,
         }
@@ -59,6 +65,7 @@ impl Program for Cli {
 
     fn run(self, session: &Session) -> CommandResult {
         match self.command {
+            Command::Backup(args) => backup::run(&args, session),
             Command::Bootstrap(args) => bootstrap::run(&args, session),
             Command::Completion(args) => completion::run::<Self>(&args, session),
             Command::Config(args) => config::run(&args, session),
@@ -70,6 +77,7 @@ impl Program for Cli {
             Command::Sandbox(args) => sandbox::run(args, session),
             Command::Serve(args) => serve::run(args, session),
             Command::Status(args) => status::run(&args, session),
+            Command::SupportBundle(args) => support_bundle::run(&args, session),
             Command::Sweep(args) => sweep::run(&args, session),
             Command::Tools(args) => tools::run(args, session),
             Command::Tui(args) => tui::run(&args, session),

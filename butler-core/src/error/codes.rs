@@ -4,7 +4,7 @@
 //! Blocks: 10xx connection and identity, 11xx objects, 12xx input and settings, 13xx files and
 //! journal, 14xx parts and processes, 15xx Talos and certificates, 16xx drivers, 17xx the sandbox,
 //! 18xx controllers and, from 1820, the temporary cluster of a bootstrap, from 1850 addons, 19xx the
-//! programs themselves, 20xx runs of a bootstrap, from 2030 what keeps one from moving on. A number is
+//! programs themselves, 20xx runs of a bootstrap, from 2030 what keeps one from moving on, from 2050 backups. A number is
 //! never reused.
 
 use std::{fmt, str::FromStr};
@@ -601,6 +601,28 @@ codes! {
         "The machines have their configuration, but not all of them are nodes that are Ready: the kubelet does not reach \
          the API server, or there is no network of Pods yet.",
         ["kubectl get nodes -o wide", "talosctl -n ADDRESS service kubelet"];
+
+    BackupDamaged = 2050, Failed, "a backup is not what was written",
+        "The file ends early, or a checksum in it does not fit what stands there: a copy that broke off, a bad disk, or \
+         somebody changed it. Nothing of it was used. Every part has a checksum of its own, so what is whole can still be \
+         taken out by hand; docs/backup.md says how.",
+        ["butleradm backup verify FILE", "copy the file again from where it is kept", "butleradm backup list"];
+    BackupLocked = 2051, Invalid, "no identity that was given opens the backup",
+        "A backup is encrypted to the recipients that were named when it was made; only the identity (the private key) of one \
+         of them opens it. Who they are stands in the clear at the beginning of the file.",
+        ["butleradm backup list -o wide", "pass --identity FILE with the identity of one of the recipients"];
+    BackupKeyInvalid = 2052, Invalid, "a recipient or an identity is not a key of age",
+        "A recipient begins with `age1`, an identity with `AGE-SECRET-KEY-1`. An identity file has one on a line; lines that \
+         begin with `#` are comments.",
+        ["butleradm backup keygen --out FILE"];
+    BackupUnknown = 2053, Invalid, "the file is no backup that this version can read",
+        "It is another kind of file, or was written by a newer version in a format that this one does not know.",
+        ["butleradm backup list --dir DIRECTORY", "butleradm version"];
+    NothingToBackUp = 2054, Failed, "there is no cluster that could be backed up",
+        "A backup is made of a management cluster that a run on this computer has made: of its etcd, which the nodes hand \
+         out, and of what the run keeps. The run has not come that far, its cluster was removed, or it has no nodes with \
+         Talos, as with provider `local`.",
+        ["butleradm bootstrap list"];
 }
 
 impl fmt::Display for Code {

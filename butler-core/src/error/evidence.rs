@@ -251,5 +251,11 @@ pub(super) fn of(code: Code) -> (Outlook, Evidence) {
             (Retryable, &["its state at the provider", "whether its port answers: `nc -vz ADDRESS 50000`"])
         }
         C::NodesNotReady => (Retryable, &["kubectl describe node NAME", NODE_SERVICES]),
+
+        C::BackupDamaged => (Permanent, &["the part that the message names", "its size: `ls -l FILE`"]),
+        C::BackupLocked => (Permanent, &["the recipients of the backup: `tar -xOf FILE backup.json`"]),
+        C::BackupKeyInvalid => (Permanent, &["the first letters of the key"]),
+        C::BackupUnknown => (Permanent, &["what it begins with: `tar -tf FILE`"]),
+        C::NothingToBackUp => (Permanent, &["butleradm bootstrap status RUN", RUN_JOURNAL]),
     }
 }

@@ -55,7 +55,7 @@ pub async fn destroy(
     let wake =
         ask && !traces.can_ask() && traces.own_sandbox().is_none() && !traces.survey().await?.is_bare();
     if wake {
-        machines.host(config, ledger, reporter).await?;
+        machines.host(config, None, ledger, reporter).await?;
     }
     if ask && traces.can_ask() {
         let connect = recorded(machines.connect.clone(), ledger.clone());
@@ -187,7 +187,7 @@ async fn pause(end: Instant, left: Vec<String>) -> Result<(), BootstrapError> {
     Ok(())
 }
 
-fn remove_path(path: &PathBuf) -> Result<(), BootstrapError> {
+pub(super) fn remove_path(path: &PathBuf) -> Result<(), BootstrapError> {
     let gone = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match gone {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

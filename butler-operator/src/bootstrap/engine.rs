@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     BootstrapError, Machines,
     console::{Console, console},
+    destroy::remove_path,
     follow::{Follower, Position},
     look::VIP_LIMIT,
     objects,
@@ -39,6 +40,10 @@ use crate::{
     talos::{secrets::SecretsBundle, talosconfig::Talosconfig},
 };
 
+/// The snapshot of etcd that a run begins from, among its secrets.
+pub const SNAPSHOT: &str = "etcd-snapshot.db";
+/// The network that the sandbox had, if it was one.
+pub const NETWORK: &str = "sandbox-network.json";
 /// How long definitions may take to be served.
 const DEFINITIONS_LIMIT: Duration = Duration::from_secs(60);
 /// The longest pause between tries: a person waits.
@@ -61,6 +66,8 @@ pub struct Engine {
     pub installer: Arc<dyn Installer>,
     /// What is installed.
     pub addons: Vec<AddonStep>,
+    /// A snapshot that etcd begins from, where the cluster is made from a backup.
+    pub recover: Option<PathBuf>,
     /// Leave the temporary control plane behind.
     pub keep_temporary: bool,
     /// A last resort: how long the whole may take.
@@ -126,7 +133,7 @@ impl Engine {
             phase.to_owned()
         };
         let checked = async {
-            self.machines.host(&self.config, &self.ledger, reporter).await?;
+            self.machines.host(&self.config, self.remembered(), &self.ledger, reporter).await?;
             self.check(reporter).await?;
             self.talos_secrets()
         };
@@ -166,7 +173,16 @@ impl Engine {
             let removed = self.ledger.effect(steps::REMOVE_TEMPORARY, json!({}), remove, |()| json!({}));
             reporter.phase(&enter("RemovingTemporaryCluster"), removed).await?;
         }
+        if let Some(snapshot) = &self.recover {
+            // The cluster has it now, and it holds every secret of it.
+            remove_path(snapshot)?;
+        }
         Ok(made)
+    }
+
+    /// The network of the sandbox that was backed up.
+    fn remembered(&self) -> Option<PathBuf> {
+        self.recover.as_ref().map(|_| self.dir.secret(NETWORK)).filter(|path| path.exists())
     }
 
     /// Looks for what would keep the run from its end, before anything is made.
@@ -260,6 +276,7 @@ impl Engine {
             addons: addons.to_vec(),
             credentials: Arc::new(self.machines.credentials(&self.config)),
             work: self.dir.work(),
+            recover: self.recover.clone(),
         };
         let options = controller::Options {
             controllers: Vec::new(),

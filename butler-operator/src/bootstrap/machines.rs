@@ -11,7 +11,10 @@ use butler_core::{
     },
     event::Reporter,
     redact::Secret,
-    settings::Home,
+    settings::{
+        Home,
+        home::{make_private_dir, write_private},
+    },
 };
 use serde_json::json;
 
@@ -62,10 +65,11 @@ impl Machines {
     }
 
     /// Makes sure that the sandbox runs whose machines are used. What such a sandbox holds is only what
-    /// this run made in it.
+    /// this run made in it. A new one takes the network that is remembered, if nobody else has it.
     pub(super) async fn host(
         &self,
         config: &Config,
+        remembered: Option<PathBuf>,
         ledger: &Ledger,
         reporter: &Reporter,
     ) -> Result<(), BootstrapError> {
@@ -74,9 +78,16 @@ impl Machines {
         place.check_layout()?;
         place.only_machines()?;
         let work = async {
+            if let Some(path) = remembered.filter(|_| !place.exists() && !place.network().exists()) {
+                let read = fs_err::read(&path);
+                let network = read.map_err(|source| BootstrapError::File { path, source })?;
+                make_private_dir(place.dir())?;
+                write_private(&place.network(), &network)?;
+            }
             let found = self.parts.install(&PARTS, reporter).await?;
             let mut paths = found.into_iter().map(|installed| installed.found.path);
             let programs = Programs::new(std::array::from_fn(|_| paths.next().unwrap_or_default()));
+            let programs = programs.with_recovery(&self.parts).await;
             let home = std::path::absolute(self.home.dir()).unwrap_or_else(|_| self.home.dir().to_owned());
             let options = LaunchOptions {
                 place: place.clone(),

@@ -27,10 +27,12 @@ mod survey;
 pub mod sweep;
 
 pub use destroy::{Destroyed, destroy};
-pub use engine::{Engine, Made};
+pub use engine::{Engine, Made, NETWORK, SNAPSHOT};
 pub use error::BootstrapError;
 pub use look::{Look, programs};
 pub use machines::Machines;
-pub use session::{RunOptions, Started, accept, begin, claim, resumable, sha256, take_over, take_up};
+pub use session::{
+    RunOptions, Started, accept, begin, begin_with, claim, resumable, sha256, take_over, take_up,
+};
 pub use stall::STALL_AFTER;
 pub use survey::{Item, Survey, Traces};

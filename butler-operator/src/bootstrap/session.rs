@@ -5,7 +5,9 @@ use std::path::Path;
 use butler_core::{
     bootstrap::{
         config::Config,
-        run::{Given, RunDir, RunFacts, RunState, Runs, Session, Stage, Verb, compare::Change, steps},
+        run::{
+            Given, Restored, RunDir, RunFacts, RunState, Runs, Session, Stage, Verb, compare::Change, steps,
+        },
     },
     event::{Event, EventKind, Journal, RunId, journal},
     redact::Secret,
@@ -36,6 +38,8 @@ pub struct RunOptions<'a> {
     pub version: &'a str,
     /// When it begins.
     pub now: Timestamp,
+    /// The backup that the cluster is made from again.
+    pub restored: Option<Restored>,
 }
 
 impl RunOptions<'_> {
@@ -48,6 +52,7 @@ impl RunOptions<'_> {
             directory: self.directory.to_owned(),
             rehearsal: self.rehearsal,
             version: self.version.to_owned(),
+            restored: self.restored.clone(),
         }
     }
 
@@ -91,14 +96,26 @@ pub struct Started {
 
 /// Begins a new run, unless another makes or has made this cluster.
 pub fn begin(options: &RunOptions<'_>) -> Result<Started, BootstrapError> {
+    begin_with(options, |_| Ok(()))
+}
+
+/// The same, with files that must be in the run's directory before its first record: killed before that,
+/// there is nothing to resume and nothing was made.
+pub fn begin_with<E: From<BootstrapError>>(
+    options: &RunOptions<'_>,
+    fill: impl FnOnce(&RunDir) -> Result<(), E>,
+) -> Result<Started, E> {
     let RunOptions { runs, config, .. } = options;
     let cluster = &config.cluster.name;
-    let claimed = runs.claim(cluster)?;
+    let claimed = runs.claim(cluster).map_err(BootstrapError::from)?;
     if let Some((run, stage)) = claim(runs, cluster)? {
-        return Err(BootstrapError::ClusterTaken { cluster: cluster.clone(), run, stage: stage.as_str() });
+        let cluster = cluster.clone();
+        return Err(BootstrapError::ClusterTaken { cluster, run, stage: stage.as_str() }.into());
     }
     let dir = runs.dir(&RunId::new(options.now));
-    let begun = first_words(options, dir.clone(), claimed);
+    let filled =
+        make_private_dir(dir.path()).map_err(|error| E::from(error.into())).and_then(|()| fill(&dir));
+    let begun = filled.and_then(|()| Ok(first_words(options, dir.clone(), claimed)?));
     let empty =
         || journal::read(&dir.journal()).is_ok_and(|events| events.is_empty()) || !dir.journal().exists();
     if begun.is_err() && empty() {

@@ -23,8 +23,8 @@ pub(crate) use find::programs;
 pub use find::{Found, Passed, Reason, Search, Source};
 pub use install::{Installed, Origin};
 pub use table::{
-    ALL, ETCD, HELM, KIND, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBECTL, Part, TALOSCTL,
-    UnknownPart,
+    ALL, ETCD, ETCDUTL, HELM, KIND, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBECTL, Part,
+    TALOSCTL, UnknownPart,
 };
 pub use version::VersionError;
 

@@ -76,6 +76,7 @@ mod tests {
     fn the_pinned_modules_build_the_versions_of_the_table() {
         let requires = [
             (&table::ETCD, "go.etcd.io/etcd/server/v3"),
+            (&table::ETCDUTL, "go.etcd.io/etcd/etcdutl/v3"),
             (&table::KUBE_APISERVER, "k8s.io/kubernetes"),
             (&table::HELM, "helm.sh/helm/v3"),
             (&table::KIND, "sigs.k8s.io/kind"),

@@ -62,6 +62,22 @@ pub static ETCD: Part = Part {
     package: ".",
 };
 
+/// Makes the data of etcd from a snapshot; used where a management cluster is made from a backup.
+pub static ETCDUTL: Part = Part {
+    name: "etcdutl",
+    version: Version::new(3, 6, 4),
+    ask: &["version"],
+    release: Release {
+        site: "https://github.com/etcd-io/etcd/releases/download",
+        file: "v{version}/etcd-v{version}-{os}-{arch}.tar.gz",
+        checksums: "v{version}/SHA256SUMS",
+        member: Some("etcd-v{version}-{os}-{arch}/etcdutl"),
+        systems: LINUX,
+    },
+    module: &sources::ETCD,
+    package: "go.etcd.io/etcd/etcdutl/v3",
+};
+
 /// The Kubernetes API server.
 pub static KUBE_APISERVER: Part =
     kubernetes("kube-apiserver", &["--version"], "k8s.io/kubernetes/cmd/kube-apiserver", LINUX);
@@ -131,8 +147,17 @@ pub static TALOSCTL: Part = Part {
 };
 
 /// Every part, in the order it is listed.
-pub static ALL: [&Part; 8] =
-    [&ETCD, &KUBE_APISERVER, &KUBE_CONTROLLER_MANAGER, &KUBE_SCHEDULER, &KUBECTL, &HELM, &KIND, &TALOSCTL];
+pub static ALL: [&Part; 9] = [
+    &ETCD,
+    &KUBE_APISERVER,
+    &KUBE_CONTROLLER_MANAGER,
+    &KUBE_SCHEDULER,
+    &KUBECTL,
+    &HELM,
+    &KIND,
+    &TALOSCTL,
+    &ETCDUTL,
+];
 
 /// A program of the Kubernetes release.
 const fn kubernetes(

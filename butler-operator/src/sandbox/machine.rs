@@ -93,6 +93,9 @@ pub struct NodeParts {
     pub kube_controller_manager: PathBuf,
     /// kube-scheduler.
     pub kube_scheduler: PathBuf,
+    /// etcdutl, which only the recovery of etcd needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etcdutl: Option<PathBuf>,
 }
 
 /// What a node tells its host.

@@ -33,6 +33,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const CALL: Duration = Duration::from_secs(30);
 /// The node pulls the installer before it answers.
 const UPGRADE: Duration = Duration::from_secs(600);
+/// A snapshot of etcd takes as long as its size and the network say.
+const TRANSFER: Duration = Duration::from_secs(600);
 /// Both sides of Talos allow messages of this size.
 const LARGEST_MESSAGE: usize = 32 << 20;
 
@@ -112,8 +114,18 @@ impl Client {
 
     /// Starts etcd on the first control plane. A node that has done so already is a success.
     pub async fn bootstrap(&self) -> Result<(), TalosError> {
+        self.begin(self.request(machine::BootstrapRequest::default())).await
+    }
+
+    /// Starts etcd on the first control plane from the snapshot that it was handed. A node whose etcd has
+    /// begun already is a success.
+    pub async fn bootstrap_recovered(&self) -> Result<(), TalosError> {
+        let message = machine::BootstrapRequest { recover_etcd: true, recover_skip_hash_check: false };
+        self.begin(self.request(message)).await
+    }
+
+    async fn begin(&self, request: Request<machine::BootstrapRequest>) -> Result<(), TalosError> {
         let call = "bootstrap etcd";
-        let request = self.request(machine::BootstrapRequest::default());
         let reply = self.call(call, CALL, |mut api| async move { api.bootstrap(request).await }).await;
         match reply.and_then(|reply| self.one(call, reply.messages)) {
             Err(error) if error.is_already_exists() => Ok(()),
@@ -218,6 +230,17 @@ impl Client {
         let request = self.request(machine::EtcdSnapshotRequest {});
         let stream = self.call(call, CALL, |mut api| async move { api.etcd_snapshot(request).await }).await?;
         Ok(self.items(call, stream, bytes))
+    }
+
+    /// Hands over a snapshot of etcd, piece by piece, for [`bootstrap_recovered`](Self::bootstrap_recovered).
+    pub async fn etcd_recover(
+        &self,
+        pieces: impl Stream<Item = Vec<u8>> + Send + 'static,
+    ) -> Result<(), TalosError> {
+        let call = "take a snapshot of etcd";
+        let request = self.request(pieces.map(|bytes| Data { metadata: None, bytes }));
+        let reply = self.call(call, TRANSFER, |mut api| async move { api.etcd_recover(request).await });
+        self.one(call, reply.await?.messages).map(drop)
     }
 
     /// Wipes the node as asked.
@@ -394,6 +417,7 @@ enveloped!(
     ApplyConfiguration,
     Bootstrap,
     EtcdMembers,
+    EtcdRecover,
     Reboot,
     Reset,
     Rollback,

@@ -1,6 +1,6 @@
 //! What goes wrong between us and a node, and what class of failure each is.
 
-use std::{error::Error, io, time::Duration};
+use std::{error::Error, io, path::PathBuf, time::Duration};
 
 use butler_core::error::{Code, Diagnose, ErrorKind};
 use tonic::{Code as Grpc, Status};
@@ -50,6 +50,12 @@ pub enum TalosError {
     },
     #[error("the answer of node `{node}` to `{call}` cannot be read")]
     Unreadable { node: String, call: &'static str },
+    #[error("cannot read the snapshot `{}`", path.display())]
+    Snapshot {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
 }
 
 /// A node's own words.
@@ -125,6 +131,7 @@ impl Diagnose for TalosError {
             Self::Address { .. } => Code::Usage,
             Self::Timeout { .. } => Code::NodeTimeout,
             Self::Unreadable { .. } => Code::NodeAnswerUnreadable,
+            Self::Snapshot { .. } => Code::FileUnreadable,
             Self::Refused { source, .. } => match source.code {
                 Grpc::PermissionDenied | Grpc::Unauthenticated => Code::NodeDenied,
                 Grpc::InvalidArgument => Code::NodeConfigRefused,

@@ -1,6 +1,7 @@
 //! `butleradm bootstrap` with real parts: a management cluster on simulated machines, made, interrupted,
 //! taken up again and removed.
 
+mod backup;
 mod bad;
 mod ends;
 mod engine;
@@ -24,7 +25,8 @@ use serde_json::Value;
 
 /// Longer than anything here takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(240);
-const PARTS: [&str; 5] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "helm"];
+const PARTS: [&str; 6] =
+    ["etcd", "etcdutl", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "helm"];
 
 /// A person's machine with the real parts and nothing made yet.
 struct Lab {

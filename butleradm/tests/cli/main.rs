@@ -1,5 +1,6 @@
 //! The program as a person runs it; one module per command group.
 
+mod backup;
 mod bootstrap_config;
 mod bootstrap_plan;
 mod bootstrap_runs;
@@ -11,4 +12,5 @@ mod events;
 mod machine;
 mod platform;
 mod serve;
+mod support_bundle;
 mod tools;

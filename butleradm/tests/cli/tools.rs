@@ -105,6 +105,7 @@ fn list_shows_what_is_used_and_what_was_passed_over() -> Result<()> {
     helm                     4.0.1+g1234567 (needs 3.22.x)  --tools-dir  [TEMP]/work/mine/helm
     kind                     missing                        -            -
     talosctl                 missing                        -            -
+    etcdutl                  missing                        -            -
     [stderr]
     hint: butleradm tools install
     ");

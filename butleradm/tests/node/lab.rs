@@ -47,6 +47,7 @@ impl Lab {
                 kube_apiserver: part("kube-apiserver")?,
                 kube_controller_manager: part("kube-controller-manager")?,
                 kube_scheduler: part("kube-scheduler")?,
+                etcdutl: Some(part("etcdutl")?),
             },
             talosctl: part("talosctl")?,
             _claim: claim,

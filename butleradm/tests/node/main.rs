@@ -7,3 +7,4 @@ mod lab;
 mod maintenance;
 mod operations;
 mod planes;
+mod recovery;

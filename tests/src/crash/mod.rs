@@ -20,7 +20,7 @@ mod secrets;
 
 pub use case::{Case, Seed, destroy_points, sample};
 pub use inject::{Fault, Injection, Operation};
-pub use objects::Objects;
+pub use objects::{Objects, differences};
 pub use play::{play, play_all, undisturbed};
 pub use report::{Report, Row};
 pub use scenario::{Bench, Disturbance, Reference, Scenario};

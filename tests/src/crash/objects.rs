@@ -106,7 +106,7 @@ fn key(object: &Value) -> String {
 }
 
 /// Where two states differ, in words.
-pub(super) fn differences(wanted: &BTreeMap<String, Value>, found: &BTreeMap<String, Value>) -> Vec<String> {
+pub fn differences(wanted: &BTreeMap<String, Value>, found: &BTreeMap<String, Value>) -> Vec<String> {
     let mut said = Vec::new();
     for (key, value) in wanted {
         match found.get(key) {

@@ -28,7 +28,7 @@ use fs_err as fs;
 pub use error::RunError;
 pub use live::{Live, LiveWriter};
 pub use logs::{LogReader, Narrator, Said};
-pub use state::{Given, Machine, PhaseTime, RunFacts, RunState, Session, Stage, Verb};
+pub use state::{Given, Machine, PhaseTime, Restored, RunFacts, RunState, Session, Stage, Verb};
 
 use crate::{
     event::{

@@ -32,6 +32,21 @@ pub struct RunFacts {
     pub rehearsal: bool,
     /// Version of the program that began it.
     pub version: String,
+    /// The backup that the cluster is made from again, if it is not a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
+}
+
+/// What a cluster is made from that was there before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Restored {
+    /// The file.
+    pub file: PathBuf,
+    /// When it was written.
+    pub created: Timestamp,
+    /// The run that had made the cluster.
+    pub run: RunId,
 }
 
 /// What a run is made from, so that it can be gone on with, compared and removed when the file is gone.

@@ -20,6 +20,8 @@ pub const REMOVE_TEMPORARY: &str = "remove-temporary-cluster";
 pub const SANDBOX: &str = "sandbox";
 /// etcd of the new cluster.
 pub const BOOTSTRAP: &str = "talos/bootstrap";
+/// What the objects of a backup say of machines that are gone was taken back.
+pub const SETTLE: &str = "recover/settle";
 /// The files for the person.
 pub const CREDENTIALS: &str = "credentials";
 /// Objects that the new cluster takes over.

@@ -48,6 +48,7 @@ providerConfig:
             rehearsal: false,
             version: "0.0.0",
             now: Timestamp::now(),
+            restored: None,
         })
     }
 
@@ -249,6 +250,7 @@ fn a_run_whose_directory_is_lost_is_taken_over_by_its_mark() {
         rehearsal: false,
         version: "0.0.0",
         now: Timestamp::now(),
+        restored: None,
     };
     drop(take_over(&options, &id).unwrap());
     let state = bench.runs.dir(&id).state().unwrap();

@@ -8,6 +8,7 @@ mod decide;
 mod machines;
 mod nodes;
 mod pivot;
+mod recover;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -71,6 +72,8 @@ pub struct Workbench {
     pub credentials: Arc<crate::driver::registry::Credentials>,
     /// A directory (0700) for files of programs.
     pub work: PathBuf,
+    /// A snapshot that etcd begins from, where a cluster is made from a backup.
+    pub recover: Option<PathBuf>,
 }
 
 impl Workbench {
@@ -292,7 +295,12 @@ impl ClusterBootstraps {
     ) -> Result<(), Trouble> {
         let client = &self.context.client;
         let cluster = Cluster::of(client, bootstrap, bench).await?;
-        let kubeconfig = cluster.begin(first, &bench.ledger).await?;
+        let kubeconfig = cluster.begin(first, bench.recover.as_deref(), &bench.ledger).await?;
+        if bench.recover.is_some() {
+            let target = nodes::connect_to(&kubeconfig).await?;
+            let settle = async { recover::settle(&target).await.map_err(|error| trouble(&error)) };
+            bench.ledger.effect(steps::SETTLE, json!({}), settle, |names| json!(names)).await?;
+        }
         cluster.keep_kubeconfig(client, bootstrap, &kubeconfig).await
     }
 

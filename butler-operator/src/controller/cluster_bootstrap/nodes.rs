@@ -1,6 +1,6 @@
 //! The machines of a bootstrap as Talos nodes: configured, begun, and the way into what they make.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
 
 use butler_core::{
     api::{
@@ -26,7 +26,7 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{Trouble, Workbench, machines::host, trouble, wanted};
+use super::{Trouble, Workbench, machines::host, recover, trouble, wanted};
 use crate::{
     addons::Target,
     controller::backoff::pause,
@@ -157,16 +157,31 @@ impl Cluster {
         join_all(control_planes.map(one)).await.into_iter().try_for_each(|result| result.map(drop))
     }
 
-    /// Begins etcd on the first control plane, and waits until the API server is ready. Both may have
-    /// happened before.
-    pub(super) async fn begin(&self, first: &str, ledger: &Ledger) -> Result<Secret, Trouble> {
+    /// Begins etcd on the first control plane, empty or from a snapshot, and waits until the API server is
+    /// ready. All of it may have happened before.
+    pub(super) async fn begin(
+        &self,
+        first: &str,
+        snapshot: Option<&Path>,
+        ledger: &Ledger,
+    ) -> Result<Secret, Trouble> {
         let address = self.machine(first)?.ip_address.as_deref().unwrap_or_default();
         let connect = || client::Client::connect(address, &self.access);
         let work = async {
-            let begin = || async { connect().await?.bootstrap().await };
+            let begin = || async {
+                let node = connect().await?;
+                match snapshot {
+                    Some(snapshot) => recover::begin(&node, snapshot).await,
+                    None => node.bootstrap().await,
+                }
+            };
             until(TURN, begin).await.map_err(|error| trouble(&error))
         };
-        ledger.effect(steps::BOOTSTRAP, json!({ "machine": first }), work, |()| json!({})).await?;
+        let intent = match snapshot {
+            Some(_) => json!({ "machine": first, "recover": true }),
+            None => json!({ "machine": first }),
+        };
+        ledger.effect(steps::BOOTSTRAP, intent, work, |()| json!({})).await?;
         let fetch = || async { connect().await?.kubeconfig().await };
         let kubeconfig = until(TURN, fetch).await.map_err(|error| trouble(&error))?;
         let target = connect_to(&kubeconfig).await?;

@@ -64,6 +64,16 @@ impl Disk {
         self.ephemeral().join("etcd")
     }
 
+    /// A snapshot that etcd is to begin from.
+    pub(super) fn etcd_snapshot(&self) -> PathBuf {
+        self.ephemeral().join("etcd.snapshot")
+    }
+
+    /// Where data is made from a snapshot, until it is whole.
+    pub(super) fn etcd_recovering(&self) -> PathBuf {
+        self.ephemeral().join("etcd.recovering")
+    }
+
     /// Files of the control plane.
     pub(super) fn kubernetes(&self) -> PathBuf {
         self.ephemeral().join("kubernetes")

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     plane::{self, TlsFiles},
+    process::Streams,
     talos::proto::etcdserverpb::{
         Member, MemberAddRequest, MemberListRequest, MemberPromoteRequest, StatusRequest,
         cluster_client::ClusterClient, maintenance_client::MaintenanceClient,
@@ -26,6 +27,8 @@ use crate::{
 
 const ID: &str = "etcd";
 const CALL: Duration = Duration::from_secs(5);
+/// How long a snapshot may take to become data.
+const RESTORE: Duration = Duration::from_secs(120);
 /// How long etcd's certificates live: as the machine's.
 const LIFE: SignedDuration = SignedDuration::from_hours(8760);
 
@@ -34,12 +37,21 @@ const LIFE: SignedDuration = SignedDuration::from_hours(8760);
 pub(super) struct Phase {
     /// Somebody asked this node to begin a cluster.
     pub(super) bootstrap: bool,
+    /// It is to begin from the snapshot that was handed over.
+    pub(super) recovery: Option<Recovery>,
     /// It is healthy and one of the members.
     pub(super) member: bool,
     /// Its process.
     pub(super) pid: Option<u32>,
     /// Its id, once it is known.
     pub(super) id: u64,
+}
+
+/// How a snapshot is to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recovery {
+    /// Do not look for the checksum at its end, which a copy of a data file lacks.
+    pub(super) skip_hash_check: bool,
 }
 
 /// How it starts.
@@ -117,10 +129,21 @@ async fn plan(node: &Arc<Node>) -> Start {
         if node.machine.disk.has_etcd() {
             return Start::Again;
         }
-        let begins = node.etcd.borrow().bootstrap;
+        let Phase { bootstrap: begins, recovery, .. } = node.etcd.borrow().clone();
         let held_up = node.faults().etcd_wont_join;
         if begins && !held_up {
-            return Start::First;
+            let Some(recovery) = recovery else { return Start::First };
+            match restore(node, recovery).await {
+                Ok(()) => return Start::Again,
+                Err(error) => {
+                    let error = format!("failed to recover etcd from the snapshot: {error}");
+                    node.machine.logs.talos(format_args!("{error}"));
+                    node.services.set(ID, State::Failed, &error);
+                    // It may be tried with another snapshot.
+                    node.etcd.send_modify(|phase| (phase.bootstrap, phase.recovery) = (false, None));
+                    continue;
+                }
+            }
         }
         let others: Vec<SocketAddr> = members
             .borrow_and_update()
@@ -152,6 +175,38 @@ async fn plan(node: &Arc<Node>) -> Start {
             () = tokio::time::sleep(Duration::from_secs(1)) => {}
         }
     }
+}
+
+/// Makes etcd's data from the snapshot that was handed over, with this node as its only member.
+async fn restore(node: &Node, recovery: Recovery) -> Result<(), String> {
+    let disk = &node.machine.disk;
+    let program = node.machine.file.parts.etcdutl.as_ref().ok_or("there is no `etcdutl` on this computer")?;
+    let (snapshot, fresh, url) =
+        (disk.etcd_snapshot(), disk.etcd_recovering(), format!("https://{}", peer(node)));
+    if fresh.exists() {
+        fs_err::remove_dir_all(&fresh).map_err(|error| full(&error))?;
+    }
+    disk.room().map_err(|error| full(&error))?;
+    let hostname = node.hostname();
+    let spawn = node
+        .machine
+        .guard
+        .command(program, Streams::Piped)
+        .args(["snapshot", "restore"])
+        .args([&snapshot])
+        .args(["--data-dir"])
+        .args([&fresh])
+        .args(["--name", &hostname, "--initial-cluster", &format!("{hostname}={url}")])
+        .args(["--initial-advertise-peer-urls", &url])
+        .args(recovery.skip_hash_check.then_some("--skip-hash-check"));
+    let done = node.machine.guard.finish(&spawn, Vec::new(), RESTORE, CALL).await;
+    let done = done.map_err(|error| full(&error))?;
+    if !done.status.success() || done.late {
+        let words = String::from_utf8_lossy(&done.stderr).into_owned();
+        return Err(words.lines().last().unwrap_or("it said nothing").to_owned());
+    }
+    fs_err::rename(&fresh, disk.etcd()).map_err(|error| full(&error))?;
+    fs_err::remove_file(&snapshot).map_err(|error| full(&error))
 }
 
 /// Announces this node to the others, as a learner. Done before and interrupted, it is found again.

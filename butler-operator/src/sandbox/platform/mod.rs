@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place::Place;
 use crate::{
-    parts::{self, Part},
+    parts::{self, Part, Parts},
     plane::{ApiServer, ControllerManager, Etcd, ISSUER, SERVICE_RANGE},
     sandbox::machine::NodeParts,
 };
@@ -33,7 +33,14 @@ impl Programs {
     /// From paths in the order of [`PARTS`].
     pub fn new(paths: [PathBuf; 4]) -> Self {
         let [etcd, kube_apiserver, kube_controller_manager, kube_scheduler] = paths;
-        Self(NodeParts { etcd, kube_apiserver, kube_controller_manager, kube_scheduler })
+        Self(NodeParts { etcd, kube_apiserver, kube_controller_manager, kube_scheduler, etcdutl: None })
+    }
+
+    /// With the program that recovers etcd, if there is one on this computer.
+    #[must_use]
+    pub async fn with_recovery(mut self, parts: &Parts) -> Self {
+        self.0.etcdutl = parts.find(&parts::ETCDUTL).await.ok().map(|found| found.path);
+        self
     }
 }
 

@@ -175,6 +175,7 @@ impl<'a> Job<'a> {
             rehearsal: false,
             version: env!("CARGO_PKG_VERSION"),
             now: session.ui.now(),
+            restored: None,
         };
         Ok(take_over(&options, self.dir.id())?)
     }

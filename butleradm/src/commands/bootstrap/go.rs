@@ -25,13 +25,13 @@ pub(crate) struct GoArgs {
 
     /// Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     #[arg(long, conflicts_with_all = ["events", "output"])]
-    pub(super) tui: bool,
+    pub(in crate::commands) tui: bool,
 
     #[command(flatten)]
     pub(super) events: EventArgs,
 
     #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(in crate::commands) output: OutputArgs,
 }
 
 impl GoArgs {

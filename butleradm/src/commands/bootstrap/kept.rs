@@ -85,7 +85,7 @@ pub(super) fn to_resume(
 }
 
 /// The configuration to remove with: what is at hand, newest word first.
-pub(super) fn to_remove(
+pub(in crate::commands) fn to_remove(
     dir: &RunDir,
     state: &RunState,
     facts: &RunFacts,
@@ -148,7 +148,13 @@ pub(super) fn of_directory(
     Some(config.map(|config| (config, text.into())).map_err(Into::into))
 }
 
-fn read(name: &str, text: &str, facts: &RunFacts, session: &Session) -> Result<Config, ConfigError> {
+/// Reads a configuration as the run that has these facts read it.
+pub(in crate::commands) fn read(
+    name: &str,
+    text: &str,
+    facts: &RunFacts,
+    session: &Session,
+) -> Result<Config, ConfigError> {
     let home = session.environment.path(env::HOME);
     let directory = facts.directory.as_path();
     let source = Source { name, text, directory, home: home.as_deref(), shared: None };
@@ -159,7 +165,7 @@ fn read(name: &str, text: &str, facts: &RunFacts, session: &Session) -> Result<C
 }
 
 /// What is carried out of what a file says.
-fn effective(mut config: Config, facts: &RunFacts, runtime: &str) -> Config {
+pub(in crate::commands) fn effective(mut config: Config, facts: &RunFacts, runtime: &str) -> Config {
     if facts.rehearsal {
         config = rehearsal(config);
     }

@@ -129,6 +129,7 @@ fn facts(
         directory,
         rehearsal: false,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        restored: None,
     };
     let (config, text) = match (&args.config, kept::of_directory(dir, &facts, session)) {
         (Some(file), _) => {

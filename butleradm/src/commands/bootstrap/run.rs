@@ -120,6 +120,7 @@ pub(super) fn start(
         rehearsal,
         version: env!("CARGO_PKG_VERSION"),
         now: session.ui.now(),
+        restored: None,
     };
     let started = begin(&options)?;
     let id = started.dir.id().clone();
@@ -129,7 +130,7 @@ pub(super) fn start(
 }
 
 /// Brings a run to its end, shows it, and prints what was made.
-pub(super) fn go_on(
+pub(in crate::commands) fn go_on(
     setup: &Setup<'_>,
     config: Config,
     started: &Started,
@@ -175,7 +176,7 @@ pub(super) fn explain(error: CommandError, id: &RunId) -> CommandError {
 }
 
 /// The home of runs.
-pub(super) fn runs(session: &Session) -> CommandResult<(Home, Runs)> {
+pub(in crate::commands) fn runs(session: &Session) -> CommandResult<(Home, Runs)> {
     let home = Home::resolve(&session.environment)?;
     let runs = Runs::new(&home);
     Ok((home, runs))

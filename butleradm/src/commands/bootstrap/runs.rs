@@ -36,7 +36,7 @@ impl RunArgs {
 }
 
 /// Finds the run of a command that changes it.
-pub(super) fn choose(runs: &Runs, name: Option<&str>) -> CommandResult<(RunDir, RunState)> {
+pub(in crate::commands) fn choose(runs: &Runs, name: Option<&str>) -> CommandResult<(RunDir, RunState)> {
     Ok(match name {
         Some(name) => runs.find(name)?,
         None => runs.newest()?,
@@ -44,7 +44,7 @@ pub(super) fn choose(runs: &Runs, name: Option<&str>) -> CommandResult<(RunDir, 
 }
 
 /// What a run is; one whose journal ends before its first record cannot be worked on.
-pub(super) fn facts(dir: &RunDir, state: &RunState) -> CommandResult<RunFacts> {
+pub(in crate::commands) fn facts(dir: &RunDir, state: &RunState) -> CommandResult<RunFacts> {
     state.facts.clone().ok_or_else(|| {
         let message = format!("run `{}` ended before it began: its journal is empty", dir.id());
         CommandError::new(Code::RunNotResumable, message).hint(format!("rm -r {}", dir.path().display()))

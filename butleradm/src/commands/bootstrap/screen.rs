@@ -25,7 +25,7 @@ pub(super) fn visible(mut journal: impl FnMut(&Event), dir: &RunDir) -> impl FnM
 }
 
 /// Begins what this command line says as a process of its own, and shows it.
-pub(super) fn launch(session: &Session) -> CommandResult {
+pub(in crate::commands) fn launch(session: &Session) -> CommandResult {
     let given = std::env::args_os().skip(1).filter(|arg| arg != "--tui");
     let args: Option<Vec<String>> = given.map(|arg| arg.into_string().ok()).collect();
     let args = args.ok_or_else(|| CommandError::new(Code::Usage, "an argument is not UTF-8"))?;

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use butler_core::{
+    api::common::ProviderKind,
     bootstrap::{
         addons::{AddonAction, AddonInput, AddonStep, ChartSource, plan_addons},
         config::{Config, RuntimeKind, SecretError},
@@ -16,10 +17,10 @@ use butler_core::{
 };
 use butler_operator::{
     addons::{HelmInstaller, Mirror},
-    bootstrap::{BootstrapError, Engine, Machines, STALL_AFTER, Started, programs},
+    bootstrap::{BootstrapError, Engine, Machines, SNAPSHOT, STALL_AFTER, Started, programs},
     driver::registry,
     keyring::ProgramKeyring,
-    parts::Parts,
+    parts::{ETCDUTL, Parts},
     process::Guard,
     runtime::{
         KindRuntime, KindRuntimeOptions, ProcessRuntime, ProcessRuntimeOptions, Runtime, RuntimeError,
@@ -82,6 +83,11 @@ impl<'a> Setup<'a> {
         reporter: &Reporter,
     ) -> Result<Engine, BootstrapError> {
         let dir = started.dir.clone();
+        let restored = started.state.facts.as_ref().is_some_and(|facts| facts.restored.is_some());
+        if restored && config.provider_kind() == ProviderKind::Sandbox {
+            // Real machines bring their own.
+            self.parts.install(&[&ETCDUTL], reporter).await?;
+        }
         let found = self.parts.install(&programs(config.bootstrap_cluster.runtime), reporter).await?;
         let helm = found.into_iter().last().map(|installed| installed.found.path).unwrap_or_default();
         let mirror = config.charts.mirror.as_deref().map(Mirror::parse);
@@ -94,6 +100,7 @@ impl<'a> Setup<'a> {
             ledger: started.ledger.clone(),
             installer: Arc::new(installer),
             addons,
+            recover: restored.then(|| dir.secret(SNAPSHOT)),
             keep_temporary,
             timeout,
             stall_after: stall_after(environment),

@@ -56,6 +56,7 @@ pub(crate) fn run(args: &UpArgs, home: &Home, place: &Place, session: &Session) 
         let found = reporter.phase("Finding the programs", find).await?;
         let mut paths = found.into_iter().map(|installed| installed.found.path);
         let programs = Programs::new(std::array::from_fn(|_| paths.next().unwrap_or_default()));
+        let programs = programs.with_recovery(&parts).await;
         let options = LaunchOptions { place: place.clone(), home, program, programs, limit: args.wait };
         launch(&options, &reporter).await
     });

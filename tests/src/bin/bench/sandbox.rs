@@ -148,6 +148,7 @@ fn machine_file(dir: &Path, address: IpAddr) -> Result<MachineFile> {
         kube_apiserver: butler_tests::part("kube-apiserver")?,
         kube_controller_manager: butler_tests::part("kube-controller-manager")?,
         kube_scheduler: butler_tests::part("kube-scheduler")?,
+        etcdutl: None,
     };
     Ok(MachineFile {
         id: "sandbox://bench/node".into(),

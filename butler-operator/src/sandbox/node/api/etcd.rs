@@ -1,7 +1,9 @@
 //! Questions and orders to the node's member of etcd.
 
+use std::io::Write;
+
 use futures::StreamExt;
-use tonic::{Response, Status};
+use tonic::{Response, Status, Streaming};
 
 use super::{Streamed, control_plane};
 use crate::{
@@ -114,6 +116,22 @@ pub(super) async fn snapshot(node: &Node) -> Streamed<Data> {
         .into_inner();
     let items = pieces.map(|piece| piece.map(|piece| Data { metadata: None, bytes: piece.blob }));
     Ok(Response::new(Box::pin(items)))
+}
+
+/// Takes a snapshot that a bootstrap with recovery begins from. One that breaks off is not kept.
+pub(super) async fn recover(node: &Node, mut pieces: Streaming<Data>) -> Result<(), Status> {
+    control_plane(node, "etcd recover")?;
+    let disk = &node.machine.disk;
+    let failed = |error: std::io::Error| Status::unknown(format!("failed to keep the snapshot: {error}"));
+    disk.room().map_err(failed)?;
+    let mut file =
+        tempfile::Builder::new().prefix(".etcd-snapshot-").tempfile_in(disk.ephemeral()).map_err(failed)?;
+    while let Some(piece) = pieces.message().await? {
+        file.write_all(&piece.bytes).map_err(failed)?;
+    }
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(disk.etcd_snapshot()).map_err(|error| failed(error.error))?;
+    Ok(())
 }
 
 pub(super) async fn alarms(node: &Node, action: Action) -> Result<Vec<EtcdMemberAlarm>, Status> {

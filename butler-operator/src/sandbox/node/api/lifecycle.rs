@@ -12,6 +12,7 @@ use crate::{
     sandbox::node::{
         config::{self, Config, Given, full},
         context::Node,
+        etcd::Recovery,
         sequence,
         services::State,
     },
@@ -141,15 +142,17 @@ pub(super) fn bootstrap(node: &Node, request: &BootstrapRequest) -> Result<(), S
     if !node.is_control_plane() {
         return Err(Status::failed_precondition("bootstrap can only be performed on a control plane node"));
     }
-    if request.recover_etcd {
-        return Err(Status::unimplemented("recovery of etcd from a snapshot is not simulated"));
-    }
     if node.machine.disk.has_etcd() || node.etcd.borrow().bootstrap {
         return Err(Status::already_exists("etcd data directory is not empty"));
     }
+    if request.recover_etcd && !node.machine.disk.etcd_snapshot().exists() {
+        return Err(Status::failed_precondition("there is no etcd snapshot to recover from"));
+    }
     node.machine.disk.room().map_err(|error| Status::unknown(full(&error)))?;
     node.services.set("etcd", State::Finished, "Bootstrap requested");
-    node.etcd.send_modify(|phase| phase.bootstrap = true);
+    let recovery =
+        request.recover_etcd.then_some(Recovery { skip_hash_check: request.recover_skip_hash_check });
+    node.etcd.send_modify(|phase| (phase.bootstrap, phase.recovery) = (true, recovery));
     node.etcd_order.notify_one();
     Ok(())
 }

@@ -20,10 +20,10 @@ use crate::{
             EtcdAlarm, EtcdAlarmDisarm, EtcdAlarmDisarmResponse, EtcdAlarmListResponse, EtcdDefragment,
             EtcdDefragmentResponse, EtcdForfeitLeadership, EtcdForfeitLeadershipRequest,
             EtcdForfeitLeadershipResponse, EtcdLeaveCluster, EtcdLeaveClusterRequest,
-            EtcdLeaveClusterResponse, EtcdMemberListRequest, EtcdMemberListResponse, EtcdRecoverResponse,
-            EtcdRemoveMemberById, EtcdRemoveMemberByIdRequest, EtcdRemoveMemberByIdResponse,
-            EtcdSnapshotRequest, EtcdStatus, EtcdStatusResponse, Event, EventsRequest,
-            GenerateClientConfigurationRequest, GenerateClientConfigurationResponse, Hostname,
+            EtcdLeaveClusterResponse, EtcdMemberListRequest, EtcdMemberListResponse, EtcdRecover,
+            EtcdRecoverResponse, EtcdRemoveMemberById, EtcdRemoveMemberByIdRequest,
+            EtcdRemoveMemberByIdResponse, EtcdSnapshotRequest, EtcdStatus, EtcdStatusResponse, Event,
+            EventsRequest, GenerateClientConfigurationRequest, GenerateClientConfigurationResponse, Hostname,
             HostnameResponse, LoadAvgResponse, LogsContainer, LogsContainersResponse, LogsRequest,
             MemoryResponse, MountsResponse, NetworkDeviceStatsResponse, ProcessesResponse, ReadRequest,
             Reboot, RebootRequest, RebootResponse, Reset, ResetRequest, ResetResponse, Rollback,
@@ -205,7 +205,8 @@ machine_service! {
         etcd::snapshot(&self.0).await
     }
 
-    async fn etcd_recover(&self, _: Request<Streaming<Data>>) -> Answer<EtcdRecoverResponse> {
-        Err(Status::unimplemented("recovery of etcd from a snapshot is not simulated"))
+    async fn etcd_recover(&self, request: Request<Streaming<Data>>) -> Answer<EtcdRecoverResponse> {
+        etcd::recover(&self.0, request.into_inner()).await?;
+        reply!(EtcdRecoverResponse, EtcdRecover::default())
     }
 }

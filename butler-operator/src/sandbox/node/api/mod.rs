@@ -123,6 +123,7 @@ mod tests {
                 kube_apiserver: nowhere(),
                 kube_controller_manager: nowhere(),
                 kube_scheduler: nowhere(),
+                etcdutl: None,
             },
             discovery_dir: dir.0.join("discovery"),
         };
