@@ -3,7 +3,7 @@
 mod abort;
 mod destroy;
 mod destroy_report;
-mod go;
+pub(super) mod go;
 pub(super) mod kept;
 mod list;
 mod logs;
