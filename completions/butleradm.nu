@@ -27,7 +27,7 @@ module completions {
     [ "auto" "always" "never" ]
   }
 
-  # Make a management cluster from a configuration file
+  # Make a management cluster, from a configuration file or question by question
   export extern "butleradm bootstrap" [
     --config(-c): path        # Configuration file; `-` reads standard input [default: ./bootstrap.yaml, then bootstrap.yaml in the Butler home]
     --runtime: string@"nu-complete butleradm bootstrap runtime" # What the temporary control plane is made of [default: the configuration's, else kind]
@@ -39,6 +39,8 @@ module completions {
     --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
     --events: string@"nu-complete butleradm bootstrap events" # Print every event of the job to stdout in this format
     --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --resume                  # Go on with the draft that was kept when the questions were left
+    --plain                   # Ask line by line instead of on a full screen; for screen readers
     --verbose(-v)             # Say more: details with -v, library logs with -vv
     --quiet(-q)               # Say nothing but warnings and errors
     --color: string@"nu-complete butleradm bootstrap color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
@@ -1538,7 +1540,7 @@ module completions {
   export extern "butleradm help" [
   ]
 
-  # Make a management cluster from a configuration file
+  # Make a management cluster, from a configuration file or question by question
   export extern "butleradm help bootstrap" [
   ]
 
