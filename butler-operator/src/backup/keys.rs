@@ -107,7 +107,7 @@ mod tests {
         let (text, recipient) = generate();
         let identities = Identities::parse(Path::new("key"), &text).unwrap();
         assert!(!format!("{identities:?} {text:?}").contains("AGE-SECRET"));
-        assert_eq!(Recipients::parse([recipient.as_str()]).unwrap().names(), [recipient.clone()]);
+        assert_eq!(Recipients::parse([recipient.as_str()]).unwrap().names(), [recipient.as_str()]);
 
         let secret = text.expose().lines().last().unwrap();
         let error = Recipients::parse([secret]).unwrap_err().to_string();

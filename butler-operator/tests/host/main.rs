@@ -80,6 +80,7 @@ impl Place {
                 kube_apiserver: part("kube-apiserver"),
                 kube_controller_manager: part("kube-controller-manager"),
                 kube_scheduler: part("kube-scheduler"),
+                etcdutl: None,
             },
             talos_version: "v1.11.5".to_owned(),
         }

@@ -83,7 +83,9 @@ impl<'a> Setup<'a> {
         reporter: &Reporter,
     ) -> Result<Engine, BootstrapError> {
         let dir = started.dir.clone();
-        let restored = started.state.facts.as_ref().is_some_and(|facts| facts.restored.is_some());
+        // A journal that was repaired may not say it any more.
+        let restored = started.state.facts.as_ref().is_some_and(|facts| facts.restored.is_some())
+            || dir.secret(SNAPSHOT).exists();
         if restored && config.provider_kind() == ProviderKind::Sandbox {
             // Real machines bring their own.
             self.parts.install(&[&ETCDUTL], reporter).await?;
