@@ -204,7 +204,8 @@ impl Engine {
             return Err(BootstrapError::NameTaken { what: "machine", name: machine.name.clone() });
         }
         if let Some((name, api)) = provider_balancer(&self.config).zip(driver.load_balancers()) {
-            let all = api.list(None).await?;
+            let list = async || api.list(None).await;
+            let all = patiently(reporter, self.stall_after, "list load balancers", list).await?;
             if all.iter().any(|balancer| balancer.name == name && balancer.ownership.owner != owner) {
                 return Err(BootstrapError::NameTaken { what: "load balancer", name: name.to_owned() });
             }

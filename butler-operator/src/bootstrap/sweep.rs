@@ -277,9 +277,24 @@ async fn probe(address: SocketAddr) -> Alive {
     }
 }
 
-/// Removes the orphans among the candidates, and looks whether they are gone.
-pub async fn remove(driver: &Arc<dyn Driver>, candidates: &mut [Candidate]) -> Result<(), BootstrapError> {
+/// Removes the orphans among the candidates, and looks whether they are gone. Journal and owner are asked once
+/// more before each: since they were listed, somebody may have gone on with the run.
+pub async fn remove(
+    driver: &Arc<dyn Driver>,
+    runs: &Runs,
+    older_than: Duration,
+    now: Timestamp,
+    candidates: &mut [Candidate],
+) -> Result<(), BootstrapError> {
+    let objects: Vec<Object> = candidates.iter().map(|candidate| candidate.object.clone()).collect();
     for candidate in candidates.iter_mut().filter(|candidate| candidate.orphan) {
+        let (journal, alive) = &of_owner(&candidate.run, &objects, runs).await;
+        let (owner, created) = (candidate.run.as_str(), candidate.created);
+        candidate.checks = judge(&Evidence { owner, created, journal, alive, older_than, now });
+        candidate.orphan = candidate.checks.iter().all(|check| check.orphan);
+        if !candidate.orphan {
+            continue;
+        }
         let end = Instant::now() + LIMIT;
         loop {
             let deletion = match (&candidate.object, driver.load_balancers()) {
@@ -309,9 +324,14 @@ pub async fn remove(driver: &Arc<dyn Driver>, candidates: &mut [Candidate]) -> R
 
 #[cfg(test)]
 mod tests {
+    use butler_core::{
+        event::{EventKind, Journal},
+        settings::{Environment, Home},
+    };
     use rstest::rstest;
 
     use super::*;
+    use crate::driver::{DriverResult, MachineKey, MachineSpec, Ownership, Power};
 
     const RUN: &str = "20261114-101112-00ff00";
     const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -358,5 +378,76 @@ mod tests {
         );
         let not: Vec<&str> = checks.iter().filter(|check| !check.orphan).map(|check| check.witness).collect();
         assert_eq!(not, against, "{checks:?}");
+    }
+
+    /// A provider with one machine.
+    #[derive(Debug, Default)]
+    struct Fake {
+        deleted: std::sync::atomic::AtomicBool,
+    }
+
+    #[async_trait::async_trait]
+    impl Driver for Fake {
+        fn name(&self) -> &'static str {
+            "fake"
+        }
+
+        async fn create(&self, spec: &MachineSpec) -> DriverResult<Machine> {
+            self.get(&spec.key()).await
+        }
+
+        async fn get(&self, machine: &MachineKey) -> DriverResult<Machine> {
+            Ok(Machine {
+                id: "vm-1".into(),
+                name: machine.name.clone(),
+                ownership: machine.ownership.clone(),
+                state: MachineState::Stopped,
+                addresses: Vec::new(),
+                mac: None,
+                zone: None,
+                created: Some(at(0)),
+            })
+        }
+
+        async fn list(&self, _: Option<&str>) -> DriverResult<Vec<Machine>> {
+            if self.deleted.load(std::sync::atomic::Ordering::Relaxed) {
+                return Ok(Vec::new());
+            }
+            let key = MachineKey { name: "a".into(), ownership: Ownership::new(RUN, "n", "a"), id: None };
+            Ok(vec![self.get(&key).await?])
+        }
+
+        async fn delete(&self, _: &MachineKey) -> DriverResult<Deletion> {
+            self.deleted.store(true, std::sync::atomic::Ordering::Relaxed);
+            Ok(Deletion::Gone)
+        }
+
+        async fn power(&self, _: &MachineKey, _: Power) -> DriverResult<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_that_comes_back_while_a_person_thinks_keeps_its_machines() {
+        let home = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("BUTLER_HOME", home.path().to_str().unwrap())]);
+        let runs = Runs::new(&Home::resolve(&environment).unwrap());
+        let driver: Arc<dyn Driver> = Arc::new(Fake::default());
+        let mut found = look(&driver, &runs, DAY, at(48)).await.unwrap();
+        assert!(found[0].orphan);
+        let id = RunId::parse(RUN).unwrap();
+        let (mut journal, _) = Journal::open(&runs.dir(&id).journal(), id).unwrap();
+        journal.append(EventKind::info("a", "goes on")).unwrap();
+        remove(&driver, &runs, DAY, at(48), &mut found).await.unwrap();
+        let against: Vec<_> = found[0].checks.iter().filter(|check| !check.orphan).collect();
+        assert_eq!(against.iter().map(|check| check.witness).collect::<Vec<_>>(), ["journal", "owner"]);
+        assert!(!found[0].orphan && !found[0].removed);
+        assert_eq!(driver.list(None).await.unwrap().len(), 1);
+
+        drop(journal);
+        std::fs::remove_dir_all(home.path().join("runs")).unwrap();
+        let mut found = look(&driver, &runs, DAY, at(48)).await.unwrap();
+        remove(&driver, &runs, DAY, at(48), &mut found).await.unwrap();
+        assert!(found[0].removed && driver.list(None).await.unwrap().is_empty());
     }
 }

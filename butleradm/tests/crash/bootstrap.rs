@@ -224,7 +224,9 @@ impl Bench for Lab {
             objects.replace(endpoint, "[endpoint]");
         }
         ensure!(!machines.is_empty(), "there are no machine requests");
+        let mut networks = BTreeSet::new();
         for node in of("Node") {
+            ensure!(networks.insert(text(&node["spec"]["podCIDR"])), "two nodes have one network of Pods");
             let conditions = node["status"]["conditions"].as_array().context("conditions")?;
             let ready = |condition: &Value| condition["type"] == "Ready" && condition["status"] == "True";
             ensure!(conditions.iter().any(ready), "a node is not ready");

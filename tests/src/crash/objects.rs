@@ -7,6 +7,7 @@
 //! | values of Secrets, certificates, `caBundle` | generated for each cluster; which keys there are is compared |
 //! | `bootID`, `machineID`, `systemUUID` of nodes | each machine has its own |
 //! | `clusterIP`, `clusterIPs`, `nodePort` of Services | the API server draws them |
+//! | `podCIDR`, `podCIDRs` of nodes | given in the order in which nodes come, which is nobody's decision |
 //! | `lastHeartbeatTime`, capacity in use, images | what a node reports from moment to moment |
 //! | what [`Objects::replace`] was given | addresses and ids that the scenario knows by a better name |
 
@@ -30,7 +31,7 @@ const DROPPED: [&str; 10] = [
     "images",
 ];
 /// Keys whose values are generated; that they are there is compared.
-const GENERATED: [&str; 4] = ["caBundle", "clusterIP", "clusterIPs", "nodePort"];
+const GENERATED: [&str; 6] = ["caBundle", "clusterIP", "clusterIPs", "nodePort", "podCIDR", "podCIDRs"];
 
 /// Brings objects into a form that can be compared.
 #[derive(Clone, Debug, Default)]

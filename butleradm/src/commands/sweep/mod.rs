@@ -117,7 +117,7 @@ pub(crate) fn run(args: &SweepArgs, session: &Session) -> CommandResult {
                     return Err(CommandError::new(Code::SandboxNotRunning, message));
                 };
                 confirm(args, &name, &found, session).await?;
-                sweep::remove(driver, &mut found).await?;
+                sweep::remove(driver, &runs, args.older_than, now, &mut found).await?;
             }
             report.items.extend(found.into_iter().map(|candidate| Row { provider: name.clone(), candidate }));
         }
