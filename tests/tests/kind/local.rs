@@ -147,8 +147,11 @@ fn a_kind_cluster_becomes_the_management_cluster_is_used_and_destroyed() -> Resu
     let mut run = lab.bootstrap(&["--config", &config, "--events", "ndjson"])?.current_dir("/").spawn()?;
     let _made = run.line_with(r#""kind":"PhaseStarted","phase":"DeployingCRDs""#, LIMIT)?;
     // There is no registry: a person brings the images.
-    let metallb =
-        ["controller", "speaker"].map(|name| format!("quay.io/metallb/{name}:v{}", versions::METALLB));
+    // The mirror has the chart in a version that can be had as a module, and it names the images.
+    let chart = std::fs::read_to_string(lab.engine.mirror()?.join("metallb/Chart.yaml"))?;
+    let tag = chart.lines().find_map(|line| line.strip_prefix("appVersion: "));
+    let tag = tag.context("MetalLB's chart names no version of the program")?;
+    let metallb = ["controller", "speaker"].map(|name| format!("quay.io/metallb/{name}:{tag}"));
     load(CLUSTER, &[&metallb[0], &metallb[1], WEB, CONTROLLERS])?;
     let done = run.wait(LIMIT)?.success()?;
     let told = lab.bootstrap(&["replay", CLUSTER])?.run()?.success()?;
