@@ -211,11 +211,11 @@ codes! {
     DraftMissing = 1217, Invalid, "there is no draft to go on with",
         "Whoever leaves the questions for a new management cluster is asked whether the answers are to be kept. \
          None were.",
-        ["butleradm bootstrap"];
+        ["butleradm tui"];
     DraftUnreadable = 1218, Invalid, "a draft cannot be read",
         "A file under `drafts` in the Butler home holds the answers for a new management cluster, and this one \
          cannot be read, or was changed so that it is none any more.",
-        ["ls -l ~/.butler/drafts", "butleradm bootstrap"];
+        ["ls -l ~/.butler/drafts", "butleradm tui"];
     NeedsScreen = 1250, Invalid, "there is no terminal for a full screen",
         "A full-screen view needs a terminal for its input and its output, and one whose cursor can be moved.",
         ["butleradm status", "butleradm bootstrap status --watch"];

@@ -53,7 +53,7 @@ fn a_newcomer_is_led_to_a_cluster_back_and_forth() -> Result<()> {
     to(&mut pty, "\r\r", ADDONS)?;
     to(&mut pty, "\r", REVIEW)?;
     pty.wait_for("nothing is wrong with it", LIMIT)?;
-    to(&mut pty, "nonsense\r", "1 wrong")?;
+    to(&mut pty, "nonsense\r", "ctrl-g goes to the next")?;
     to(&mut pty, "\u{7f}".repeat(9).as_str(), "nothing is wrong with it")?;
     to(&mut pty, "\u{e}", PLAN)?;
     pty.wait_for("newcomer-cp-0", LIMIT)?;
@@ -87,7 +87,7 @@ fn what_was_answered_is_found_again() -> Result<()> {
     to(&mut pty, "c", PROVIDER)?;
     to(&mut pty, "\x1b[B\x1b[B\x1b[B", "● nutanix")?;
     to(&mut pty, "\r", "How to sign in")?;
-    to(&mut pty, "prism.example.org", "prism.example.org")?;
+    to(&mut pty, "127.0.0.1", "127.0.0.1")?;
     // A kill leaves what was there when the page began; leaving asks.
     to(&mut pty, "\u{3}", "Keep the answers?")?;
     to(&mut pty, "y", "the draft is kept as")?;
@@ -97,9 +97,11 @@ fn what_was_answered_is_found_again() -> Result<()> {
     ensure!(mode == 0o600, "{mode:o}");
 
     let mut pty = lab.bootstrap(&["--resume"]).pty(80, 24)?;
-    pty.wait_for("prism.example.org", LIMIT)?;
+    pty.wait_for("127.0.0.1", LIMIT)?;
     to(&mut pty, "\t\t\tadmin\t\thunter2", "•••••••")?;
     to(&mut pty, "\r", DISCOVERY)?;
+    // The draft was kept before anybody was asked.
+    pty.wait_for("ctrl-r asks again", LIMIT)?;
     pty.signal(Signal::TERM)?;
     assert_eq!(pty.wait(LIMIT)?.exit_code(), 130);
     assert!(pty.is_sane(), "{}", pty.screen());
