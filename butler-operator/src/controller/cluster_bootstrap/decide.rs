@@ -428,7 +428,7 @@ fn installing(view: &View<'_>, fact: Fact) -> Decision {
     match next {
         Some(step) => {
             let condition = (conditions::ADDONS_INSTALLED, status::FALSE, reasons::RECONCILING);
-            view.set(&mut status, condition, format!("installing {}", step.title));
+            view.set(&mut status, condition, format!("installing {}: {}", step.key, step.title));
             let condition = of_addon(&step.key);
             // What an earlier try said stays until this one says something else.
             if condition::since(&status.conditions, &condition, status::FALSE).is_none() {

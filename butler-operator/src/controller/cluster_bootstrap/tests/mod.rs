@@ -444,7 +444,7 @@ fn decisions(#[case] case: Case, #[case] fact: Fact, #[case] status: &str, #[cas
     "TalosConfigured", "False/NodeConfigRefused: machine `m-worker-0`: refused")]
 #[case::addon_is_next(
     Case::metal().phase("InstallingAddons"), installed("cni", Ok(())),
-    "AddonsInstalled", "False/Reconciling: installing EXTRA")]
+    "AddonsInstalled", "False/Reconciling: installing extra: EXTRA")]
 #[case::addon_done(
     Case::metal().phase("InstallingAddons"), installed("cni", Ok(())), "Addon-cni", "True/Ready: ")]
 #[case::addon_slow(
