@@ -15,6 +15,147 @@ module completions {
     --version(-V)             # Print version
   ]
 
+  def "nu-complete butleradm backup color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Keep a management cluster in an encrypted file, and make it again
+  export extern "butleradm backup" [
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm backup color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm backup create events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm backup create color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Write a backup of a management cluster
+  export extern "butleradm backup create" [
+    --recipient(-r): string   # Encrypt to this public key, age1…; may be given several times, and each opens the backup alone
+    --recipients-file(-R): path # Encrypt to the public keys in this file, one on a line
+    --out: path               # The file to write [default: BUTLER_HOME/backups/CLUSTER-TIME.butler-backup]
+    --events: string@"nu-complete butleradm backup create events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm backup create color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    cluster?: string          # Name of the cluster, or id of the run that made it [default: the newest run]
+  ]
+
+  def "nu-complete butleradm backup list color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # List backups: of which cluster, how old, how large, and who opens them
+  export extern "butleradm backup list" [
+    --dir: directory          # Where to look [default: BUTLER_HOME/backups]
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm backup list color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete butleradm backup verify color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Read a backup to its end and say whether it could be used
+  export extern "butleradm backup verify" [
+    --identity(-i): path      # The identity that opens it; a file that only you can read
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm backup verify color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    file: path                # The backup
+  ]
+
+  def "nu-complete butleradm backup restore events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm backup restore color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a management cluster again from its backup
+  export extern "butleradm backup restore" [
+    --identity(-i): path      # The identity that opens it; a file that only you can read
+    --dry-run                 # Only say what would be done
+    --timeout: string         # Give up after this time, whatever the progress; the run can be resumed
+    --skip-cleanup            # Leave the temporary control plane behind
+    --merge-kubeconfig: string # Add the new cluster to this kubeconfig too, and make it current there
+    --tui                     # Watch it on a full screen; the run is a process of its own and goes on when the screen is left
+    --events: string@"nu-complete butleradm backup restore events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm backup restore color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    file: path                # The backup
+  ]
+
+  def "nu-complete butleradm backup keygen color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Make a pair of keys for backups
+  export extern "butleradm backup keygen" [
+    --out: path               # The file for the identity; one that is there already is left alone
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm backup keygen color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm backup help" [
+  ]
+
+  # Write a backup of a management cluster
+  export extern "butleradm backup help create" [
+  ]
+
+  # List backups: of which cluster, how old, how large, and who opens them
+  export extern "butleradm backup help list" [
+  ]
+
+  # Read a backup to its end and say whether it could be used
+  export extern "butleradm backup help verify" [
+  ]
+
+  # Make a management cluster again from its backup
+  export extern "butleradm backup help restore" [
+  ]
+
+  # Make a pair of keys for backups
+  export extern "butleradm backup help keygen" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "butleradm backup help help" [
+  ]
+
   def "nu-complete butleradm bootstrap runtime" [] {
     [ "kind" "process" ]
   }
@@ -1385,6 +1526,29 @@ module completions {
     --help(-h)                # Print help (see more with '--help')
   ]
 
+  def "nu-complete butleradm support-bundle events" [] {
+    [ "ndjson" ]
+  }
+
+  def "nu-complete butleradm support-bundle color" [] {
+    [ "auto" "always" "never" ]
+  }
+
+  # Gather what somebody needs to help, without secrets
+  export extern "butleradm support-bundle" [
+    --out: path               # The file to write [default: support-TIME.tar.gz]
+    --kubeconfig: path        # Kubeconfig file to use instead of the login
+    --events: string@"nu-complete butleradm support-bundle events" # Print every event of the job to stdout in this format
+    --output(-o): string      # Output format: table, wide, json, yaml, name or jsonpath=TEMPLATE
+    --verbose(-v)             # Say more: details with -v, library logs with -vv
+    --quiet(-q)               # Say nothing but warnings and errors
+    --color: string@"nu-complete butleradm support-bundle color" # When to use colours; auto: on a terminal, unless NO_COLOR is set
+    --context: string         # Kubeconfig context to use
+    --request-timeout: string # How long one request may take, e.g. 30s or 2m
+    --help(-h)                # Print help (see more with '--help')
+    run?: string              # Name of the cluster, or id of a run [default: the newest runs, and the cluster that commands use]
+  ]
+
   def "nu-complete butleradm sweep color" [] {
     [ "auto" "always" "never" ]
   }
@@ -1439,7 +1603,7 @@ module completions {
   ]
 
   def "nu-complete butleradm tools install parts" [] {
-    [ "etcd" "kube-apiserver" "kube-controller-manager" "kube-scheduler" "kubectl" "helm" "kind" "talosctl" ]
+    [ "etcd" "kube-apiserver" "kube-controller-manager" "kube-scheduler" "kubectl" "helm" "kind" "talosctl" "etcdutl" ]
   }
 
   def "nu-complete butleradm tools install events" [] {
@@ -1464,7 +1628,7 @@ module completions {
   ]
 
   def "nu-complete butleradm tools path part" [] {
-    [ "etcd" "kube-apiserver" "kube-controller-manager" "kube-scheduler" "kubectl" "helm" "kind" "talosctl" ]
+    [ "etcd" "kube-apiserver" "kube-controller-manager" "kube-scheduler" "kubectl" "helm" "kind" "talosctl" "etcdutl" ]
   }
 
   def "nu-complete butleradm tools path color" [] {
@@ -1538,6 +1702,30 @@ module completions {
 
   # Print this message or the help of the given subcommand(s)
   export extern "butleradm help" [
+  ]
+
+  # Keep a management cluster in an encrypted file, and make it again
+  export extern "butleradm help backup" [
+  ]
+
+  # Write a backup of a management cluster
+  export extern "butleradm help backup create" [
+  ]
+
+  # List backups: of which cluster, how old, how large, and who opens them
+  export extern "butleradm help backup list" [
+  ]
+
+  # Read a backup to its end and say whether it could be used
+  export extern "butleradm help backup verify" [
+  ]
+
+  # Make a management cluster again from its backup
+  export extern "butleradm help backup restore" [
+  ]
+
+  # Make a pair of keys for backups
+  export extern "butleradm help backup keygen" [
   ]
 
   # Make a management cluster, from a configuration file or question by question
@@ -1758,6 +1946,10 @@ module completions {
 
   # Show the components, providers and tenant clusters of the platform
   export extern "butleradm help status" [
+  ]
+
+  # Gather what somebody needs to help, without secrets
+  export extern "butleradm help support-bundle" [
   ]
 
   # Find what runs left behind at a provider
