@@ -1,7 +1,8 @@
 //! The loop: messages in, frames and effects out.
 //!
-//! What came in together is taken together, and drawn once. A key is answered by the next frame at once;
-//! news from elsewhere wait for the next of thirty frames a second. Nothing is drawn when nothing came.
+//! What came in together is taken together, and drawn once. A key is answered by a frame at once, unless
+//! there was one just before; news from elsewhere wait for the next of thirty frames a second. Nothing is drawn
+//! when nothing came.
 
 use std::{future::poll_fn, io, task::Poll, time::Duration};
 
@@ -19,7 +20,7 @@ use crate::{CommandError, CommandResult};
 
 /// Time between two frames, unless a key was pressed.
 const FRAME: Duration = Duration::from_millis(33);
-/// How long messages are taken before a frame is drawn.
+/// How long messages are taken before a frame is drawn, and the time between two frames while keys come.
 const SLICE: Duration = Duration::from_millis(8);
 /// Keys that are taken before a frame is drawn: a paste into a terminal that does not mark pastes.
 const KEYS: usize = 4096;
@@ -57,11 +58,13 @@ where
     let mut todo = app.update(Msg::Tick(environment.now()));
     // The first frame comes before the first effect.
     let (mut changed, mut due, mut tick) = (true, Instant::now(), Instant::now());
+    let mut drawn = due;
     loop {
         if changed && Instant::now() >= due {
             app.settle();
             screen.terminal().draw(|frame| app.view(frame)).map_err(|error| lost(&error))?;
-            (changed, due) = (false, Instant::now() + FRAME);
+            drawn = Instant::now();
+            (changed, due) = (false, drawn + FRAME);
         }
         let mut more = Vec::new();
         for effect in todo.drain(..) {
@@ -109,14 +112,17 @@ where
                 let (mut next, mut taken) = (Some(event), 0);
                 while let Some(event) = next.take() {
                     let event = event.ok_or_else(|| ended("the input has ended"))?;
-                    todo.extend(app.update(Msg::Input(event.map_err(|error| lost(&error))?)));
+                    let event = event.map_err(|error| lost(&error))?;
+                    // A size that changed twice between two frames is the old one, on a terminal that lost lines.
+                    let resized = matches!(event, Event::Resize(..)).then_some(Effect::Redraw);
+                    todo.extend(app.update(Msg::Input(event)).into_iter().chain(resized));
                     taken += 1;
                     // What asks for the terminal is done before the next key.
                     if todo.is_empty() && taken < KEYS {
                         next = waiting(keys).await;
                     }
                 }
-                (changed, due) = (true, Instant::now());
+                (changed, due) = (true, due.min(drawn + SLICE));
             }
             Some(msg) = inbox.recv() => {
                 let end = Instant::now() + SLICE;

@@ -59,9 +59,6 @@ impl Drop for Input {
         self.held = None;
         // An error is what we wait for: every other end is gone.
         let _ = self.released.recv_timeout(LONGEST);
-        // The drop of the stream wakes its thread, or, when that did not listen, the next stream. That one
-        // would forget a key that came together with the wake-up, until another key comes.
-        let _ = crossterm::event::poll(Duration::ZERO);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, BufWriter, IsTerminal, Stdout, Write},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use butler_core::{
@@ -24,8 +24,27 @@ use ratatui::{
 
 use crate::{CommandError, CommandResult};
 
-/// True while the terminal is ours.
-static HELD: AtomicBool = AtomicBool::new(false);
+/// True while the terminal is ours. Whoever writes a frame holds it: a panic elsewhere gives the terminal back
+/// between two frames, and none comes after it.
+static HELD: Mutex<bool> = Mutex::new(false);
+
+fn held() -> MutexGuard<'static, bool> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where frames go while the terminal is ours; nowhere when it is not.
+#[derive(Debug)]
+pub struct Gate(Stdout);
+
+impl Write for Gate {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if *held() { self.0.write(bytes) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if *held() { self.0.flush() } else { Ok(()) }
+    }
+}
 
 /// Something frames are drawn on, which can be given away for a while.
 pub trait Screen {
@@ -44,7 +63,7 @@ pub trait Screen {
 
 /// The terminal of this process.
 pub struct Owned {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Terminal<CrosstermBackend<BufWriter<Gate>>>,
     mouse: bool,
 }
 
@@ -59,7 +78,8 @@ impl Owned {
         let failed = |error: io::Error| {
             CommandError::new(Code::NeedsScreen, "cannot take the terminal").caused_by(&error)
         };
-        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(io::stdout()))).map_err(failed)?;
+        let terminal =
+            Terminal::new(CrosstermBackend::new(BufWriter::new(Gate(io::stdout())))).map_err(failed)?;
         let mut owned = Self { terminal, mouse };
         owned.enter().map_err(failed)?;
         Ok(owned)
@@ -67,7 +87,7 @@ impl Owned {
 }
 
 impl Screen for Owned {
-    type Backend = CrosstermBackend<BufWriter<Stdout>>;
+    type Backend = CrosstermBackend<BufWriter<Gate>>;
 
     fn terminal(&mut self) -> &mut Terminal<Self::Backend> {
         &mut self.terminal
@@ -80,7 +100,7 @@ impl Screen for Owned {
 
     fn enter(&mut self) -> io::Result<()> {
         // Also after a stop that nobody announced: the shell may have changed the modes.
-        if HELD.swap(true, Ordering::SeqCst) {
+        if std::mem::replace(&mut *held(), true) {
             disable_raw_mode()?;
         }
         enable_raw_mode()?;
@@ -104,7 +124,8 @@ impl Drop for Owned {
 
 /// Gives the terminal back if it is ours; does nothing otherwise. Safe to call from a panic.
 pub fn restore() {
-    if !HELD.swap(false, Ordering::SeqCst) {
+    let mut held = held();
+    if !std::mem::take(&mut *held) {
         return;
     }
     // A terminal that is gone needs nothing. The cursor goes to the last line first: terminals without a

@@ -22,7 +22,6 @@ const ADDONS: &str = "new cluster › Addons";
 const REVIEW: &str = "new cluster › Review";
 const PLAN: &str = "enter begins the run";
 
-#[ignore = "not reliable: now and then an Esc that is typed after a resize does not arrive"]
 #[test]
 fn a_newcomer_is_led_to_a_cluster_back_and_forth() -> Result<()> {
     let lab = Lab::new()?;
