@@ -61,7 +61,6 @@ impl Drop for Lab {
     }
 }
 
-#[ignore = "fails: the screen stays empty after the resume"]
 #[test]
 fn a_run_is_killed_half_way_and_resumed_on_the_screen() -> Result<()> {
     let lab = Lab::new()?;

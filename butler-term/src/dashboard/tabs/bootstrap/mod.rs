@@ -149,12 +149,13 @@ impl Bootstrap {
     }
 
     fn leave(&mut self) -> Vec<Step> {
-        let goes = self.open.as_ref().filter(|run| run.state.stage == Stage::Running && !run.replay);
-        let Some(run) = goes.filter(|_| self.alone) else {
+        if !self.alone {
             self.open = None;
-            let end = if self.alone { Step::Quit } else { Step::Do(Do::Unfollow) };
-            return vec![end];
-        };
+            return vec![Step::Do(Do::Unfollow)];
+        }
+        let goes = self.open.as_ref().filter(|run| run.state.stage == Stage::Running && !run.replay);
+        // How it ended is told once the screen is gone.
+        let Some(run) = goes else { return vec![Step::Quit] };
         let text = format!(
             "The run goes on without this screen, as process {}. `butleradm bootstrap status {} --watch --tui` \
              comes back to it.",

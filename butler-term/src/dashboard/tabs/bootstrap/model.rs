@@ -84,6 +84,8 @@ pub(super) struct PhaseRow<'a> {
     pub(super) name: &'a str,
     pub(super) expected: Option<u64>,
     pub(super) time: Option<&'a PhaseTime>,
+    /// Gone through in an earlier session, which nobody measures this one by.
+    pub(super) before: bool,
 }
 
 impl RunModel {
@@ -183,7 +185,12 @@ impl RunModel {
             .state
             .phases
             .iter()
-            .map(|time| PhaseRow { name: &time.phase, expected: expected(&time.phase), time: Some(time) })
+            .map(|time| PhaseRow {
+                name: &time.phase,
+                expected: expected(&time.phase),
+                time: Some(time),
+                before: false,
+            })
             .collect();
         let destroys = self.state.sessions.last().is_some_and(|session| {
             !matches!(
@@ -192,11 +199,16 @@ impl RunModel {
             )
         });
         if !destroys {
-            let to_come = self
-                .expected
-                .iter()
-                .filter(|(name, _)| !self.state.phases.iter().any(|phase| phase.phase == *name));
-            rows.extend(to_come.map(|(name, expected)| PhaseRow { name, expected: *expected, time: None }));
+            let gone_through = |name: &str| self.state.phases.iter().any(|phase| phase.phase == name);
+            let furthest = self.expected.iter().rposition(|(name, _)| gone_through(name)).unwrap_or_default();
+            let others = self.expected.iter().enumerate().filter(|(_, (name, _))| !gone_through(name));
+            let others = others.map(|(at, (name, expected))| {
+                let before = at < furthest || self.state.stage == Stage::Succeeded;
+                PhaseRow { name, expected: *expected, time: None, before }
+            });
+            let (before, to_come): (Vec<_>, Vec<_>) = others.partition(|row| row.before);
+            rows.splice(0..0, before);
+            rows.extend(to_come);
         }
         rows
     }

@@ -1,7 +1,7 @@
 //! How runs look: the list, and one of them with its phases, machines, addons and log.
 
 use butler_core::{
-    bootstrap::run::{RunState, Stage},
+    bootstrap::run::{PhaseTime, RunState, Stage},
     event::{Outcome, elapsed},
 };
 use ratatui::{
@@ -205,9 +205,10 @@ fn summary<'a>(run: &RunModel, world: &World, theme: &Theme) -> Vec<Line<'a>> {
         first.push_span(words(&format!("· process {}", holder.pid), theme.dim));
     }
     let mut lines = vec![first];
-    let done =
-        run.state.phases.iter().filter(|phase| phase.result == Some(Outcome::Succeeded)).count() as u64;
-    let all = run.phases().len() as u64;
+    let phases = run.phases();
+    let is_done = |time: &PhaseTime| time.result == Some(Outcome::Succeeded);
+    let done = phases.iter().filter(|row| row.before || row.time.is_some_and(is_done)).count() as u64;
+    let all = phases.len() as u64;
     let took = started.map(|started| elapsed(started, run.now(world.now))).unwrap_or_default();
     let should = run.expected().map(|whole| format!(" of about {}", seconds(whole))).unwrap_or_default();
     lines.push(Line::from(vec![
@@ -243,10 +244,15 @@ fn phases<'a>(run: &RunModel, world: &World, theme: &Theme, columns: u16) -> Vec
     let line = |row: &super::model::PhaseRow<'_>| {
         let expected = row.expected.map(|expected| format!("~{}", seconds(expected))).unwrap_or_default();
         let Some(time) = row.time else {
+            let (mark, word) = if row.before {
+                (Span::styled(" ✓ ", theme.good), "before")
+            } else {
+                (Span::styled(" ○ ", theme.dim), "")
+            };
             return Line::from(vec![
-                Span::styled(" ○ ", theme.dim),
+                mark,
                 Span::styled(format!("{:25}", row.name), theme.dim),
-                Span::styled(format!("{:10}", ""), theme.dim),
+                Span::styled(format!("{word:>10}"), theme.dim),
                 Span::styled(format!("{expected:>9}"), theme.dim),
             ]);
         };
