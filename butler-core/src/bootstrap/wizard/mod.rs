@@ -4,12 +4,12 @@
 //! - [`pages`]: the one table of pages and questions, with what hides them and what they default to
 //! - [`question`]: what a question is
 //! - [`answers`]: what was answered
-//! - [`document`]: the configuration that answers come to, always the same bytes
+//! - [`mod@document`]: the configuration that answers come to, always the same bytes
 //! - [`sizes`], [`map`]: what answers come to, in sums and as a picture
 //! - [`survey`]: what a provider told of itself
 //! - [`keep`]: drafts and secrets on disk
 //!
-//! What is wrong with an answer is what [`config::read`](super::config::read) says of the document. Nothing
+//! What is wrong with an answer is what [`config::read`] says of the document. Nothing
 //! here asks, draws, or talks to a provider.
 
 pub mod answers;
