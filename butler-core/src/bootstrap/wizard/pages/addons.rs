@@ -25,6 +25,11 @@ fn on_machines(answers: &Answers) -> Show {
     Show::when(!answers.on_this_computer())
 }
 
+/// A cloud brings its own.
+fn outside_clouds(answers: &Answers) -> Show {
+    if answers.on(&["aws", "azure", "gcp"]) { Show::Absent } else { each(answers) }
+}
+
 macro_rules! switch {
     ($key:literal, $label:literal) => {
         flag(concat!("addons.", $key, ".enabled"), $label)
@@ -50,7 +55,7 @@ pub(super) static ADDONS: &[Question] = &[
             },
         ),
     switch!("certManager", "cert-manager"),
-    switch!("ingress", "Ingress (Traefik)"),
+    switch!("ingress", "Ingress (Traefik)").show(outside_clouds),
     switch!("controlPlaneProvider", "Tenants (Steward)"),
     switch!("capi", "Cluster API"),
     switch!("console", "Console"),
