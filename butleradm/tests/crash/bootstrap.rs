@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use butler_core::settings::home::write_private;
 use butler_operator::driver::{Driver, Power, sandbox::SandboxDriver};
 use butler_tests::{
     Env, Invocation, Output,
@@ -90,7 +91,7 @@ addons:
 bootstrapCluster: {{runtime: process}}
 "
         );
-        std::fs::write(env.work_dir().join("bootstrap.yaml"), config)?;
+        write_private(&env.work_dir().join("bootstrap.yaml"), config.as_bytes())?;
         Ok(Lab { env, home, tools })
     }
 }
